@@ -83,7 +83,7 @@ const TOGETHER = [
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(colliding-ids|sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
   'test/processing/{attempt-ending,attempt-log,handler-says-when,bounded-work,endpoints,lease-{grace,renewal},own-events,presence,unhandled}.test.ts',
-  'test/cli/!(demo|failure|migrate|output|postgres*|table).test.ts',
+  'test/cli/!(demo|migrate|output|postgres*|table).test.ts',
   'test/ops/!(utf-16le|utf-16be|search-steps).test.ts',
   'test/ops/page/!(mask-steps).test.ts',
 ];

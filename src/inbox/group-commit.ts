@@ -21,14 +21,11 @@ export type CommitGroup<Job> = (
 /** @param at - the place of the job in its group */
 export type AnswerJob = (at: number, result: unknown) => void;
 
-/** A failure as whoever has asked hears of it. */
 export function unavailable(failure: unknown): InboxUnavailableError {
   return new InboxUnavailableError('FAILED', messageOf(failure), { cause: failure });
 }
 
-/** A piece of work that becomes durable together with others. */
 interface Waiting<Job> {
-  /** its place in the order of arrival */
   readonly arrival: number;
   readonly job: Job;
   readonly bytes: number;
@@ -38,7 +35,6 @@ interface Waiting<Job> {
 }
 
 export interface QueueLimits {
-  /** how many deliveries may wait */
   readonly maxWaiting: number;
   /** how many bytes of bodies may wait */
   readonly maxWaitingBytes: number;
@@ -53,11 +49,9 @@ const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 const MOST_UNDER_WAY = 2;
 /** Where the disk takes longer than this, the next one is not made ready before it is needed: what comes meanwhile would miss it. */
 const SLOW_COMMIT_MS = 4;
-/** What handing over takes at most, roughly. */
 const HANDOVER_MS = 1;
 const BUSY_RETRY_MS = 25;
 const CLOSE_LIMIT_MS = 10_000;
-/** So often it is looked for what is late while nothing can be handed over. */
 const LATE_LOOK_MS = 1_000;
 
 /**
@@ -71,14 +65,12 @@ export class GroupCommit<Job> {
   readonly #limits: QueueLimits;
   #waiting: Waiting<Job>[] = [];
   #arrivals = 0;
-  /** jobs that are being committed by somebody else */
   #underWay = 0;
   #groupsUnderWay = 0;
   #lastBegunAt = 0;
   #lastTookMs = 0;
   /** until the next group is formed, beside one that still takes its time */
   #heldBack: NodeJS.Timeout | undefined;
-  /** of everything that is not answered yet */
   #bytes = 0;
   #scheduled = false;
   #busyTurns = 0;
@@ -259,7 +251,6 @@ export class GroupCommit<Job> {
     return this.#waiting.splice(0, count);
   }
 
-  /** Once in a while, until the next group can be handed over. */
   #lookForLate(): void {
     if (this.#lateLook !== undefined) return;
     const look = (): void => {

@@ -70,24 +70,18 @@ export interface SyncStore extends Store<'sync'>, Counting {
   ahead(event: IncomingEvent): Ahead;
   /** Stores an event, under a lease if it has one; `null` if its key is known. */
   insert(event: IncomingEvent, first: FirstState, lease?: NewLease): Lease | null;
-  /** The stored event of a key that `insert` did not take. */
   known(key: EventKey): KnownEvent;
   saveAgain(change: DeliveredAgain): void;
-  /** Notes that a processor handles a scope. */
   noteScope(scope: Scope, now: number): void;
   noteProcessor(processor: NotedProcessor): void;
-  /** Forgets processors that were last seen by then. */
   forgetProcessors(seenBy: number): void;
   forgetProcessor(name: string): void;
-  /** Processors that were seen after that, in the order of their start. */
   processorsAfter(since: number): readonly NotedProcessor[];
   handledTypes(): readonly HandledType[];
   isAnybodyThere(since: number): boolean;
-  /** Parked events in the order of arrival. */
   parkedAfter(seq: number, limit: number, handledSince: number): readonly ParkedEvent[];
   /** Ready types from a position on. Leaves out endpoints at which a processor has handled every type since `gone`. */
   readyTypes(endpoints: Scope['endpoints'], from: TypePosition, gone: number, limit: number): readonly ReadyType[];
-  /** Ready events of these types, in their order, that were due by then. */
   waitingOf(types: readonly ReadyType[], dueBy: number, limit: number): WaitingEvents;
   ignore(seqs: readonly number[], now: number): void;
   /** All types of pending events; each count ends at some bound. */
@@ -96,7 +90,6 @@ export interface SyncStore extends Store<'sync'>, Counting {
   ignoredTypes(scope: Scope, since: number): readonly TypeTotal[];
   /** @param readFrom - the body that its content was read from */
   eventToRerun(key: EventKey, readFrom: Uint8Array | undefined): EventToRerun | undefined;
-  /** @param event - with the entity that it has had */
   toPending(event: EventKey & Pick<EventToRerun, 'entity'>, content: Content, now: number): void;
   /** Events that were processed before a time and have a body, those of an endpoint in the order of that time. */
   prunable(endpoints: Scope['endpoints'], before: number, limit: number): readonly SizedEvent[];
@@ -136,7 +129,6 @@ export function claimDue(
   return claimed.length === 0 && plan.isCutShort ? 'more' : claimed;
 }
 
-/** Claims one event, as inline mode does. */
 export function claimOne(
   store: SyncStore,
   key: EventKey,
@@ -152,7 +144,6 @@ export function claimOne(
   return claimed ?? 'settled';
 }
 
-/** Follows the clock, and ends leases that were lost or have expired. */
 function startClaim(
   store: SyncStore,
   request: NumberedClaim,
@@ -185,7 +176,6 @@ function give(
   return store.lease(events, lease).map((event, at) => ({ ...event, superseded: events[at]?.isSuperseded === true }));
 }
 
-/** Extends leases that are not lost, even if they have expired, and returns them. */
 export function renewLeases(
   store: SyncStore,
   leases: readonly Lease[],
@@ -207,7 +197,6 @@ export function settle(store: SyncStore, lease: Lease, settlement: Settlement, n
   return result;
 }
 
-/** Ends the attempt in the transaction of its handler; `false` if the lease is lost. */
 export function settleInTransaction(
   store: SyncStore,
   lease: Lease,
@@ -247,7 +236,6 @@ function acceptAgain(store: SyncStore, event: IncomingEvent): Acceptance {
   return acceptance;
 }
 
-/** Unparks what comes next in queues that events have left. */
 function unparkNext(store: SyncStore, left: readonly Queue[], now: number, budget = new Budget()): void {
   const queues = left.filter(({ entity }) => entity !== null);
   if (queues.length === 0) return;
@@ -255,7 +243,6 @@ function unparkNext(store: SyncStore, left: readonly Queue[], now: number, budge
   if (seqs.length > 0) store.apply([{ kind: 'unparked', seqs }]);
 }
 
-/** Makes an event pending again, with what today's schemas make of its body; `false` if it may not be rerun. */
 export function rerun(
   store: SyncStore,
   key: EventKey,
@@ -271,14 +258,12 @@ export function rerun(
   return true;
 }
 
-/** Leaves tombstones of as many events as one transaction may; returns how many. */
 export function prune(store: SyncStore, endpoints: Scope['endpoints'], before: number, limit: number): number {
   const events = withinBudget(store.prunable(endpoints, before, limit), new Budget());
   store.prune(events.map(({ seq }) => seq));
   return events.length;
 }
 
-/** One step through what waits, however much that is. */
 export function announce(
   store: SyncStore,
   scope: Scope,
@@ -328,12 +313,10 @@ function ignoreSome(
   return plan;
 }
 
-/** Types of pending events that no processor has handled since then. */
 export function unhandled(store: SyncStore, handledSince: number): UnhandledType[] {
   return unhandledTypes(store.pendingTypes(), { isAnybodyThere: store.isAnybodyThere(handledSince), handledSince });
 }
 
-/** The running processors, and when each type was last handled. */
 export function processors(store: SyncStore, now: number): ProcessorsSeen {
   return processorsSeen(store.processorsAfter(seenSince(now)), store.handledTypes());
 }

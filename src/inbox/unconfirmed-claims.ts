@@ -73,7 +73,6 @@ export class UnconfirmedClaims {
   }
 }
 
-/** Settlements of this process that may be committed, although their answers were lost. */
 export class UnconfirmedSettlements {
   readonly #leases = new WeakSet<Lease>();
 

@@ -1,6 +1,11 @@
-import { describe, expect, it, vi } from 'vitest';
-import { print, printBytes, printJson, printNdjson, styled, tell } from '../../src/cli/shared/output.ts';
+import { describe, expect, it, vi, onTestFinished } from 'vitest';
+import { print, printBytes, printJson, printNdjson, styled, tell, tellFailure } from '../../src/cli/shared/output.ts';
 import { table } from '../../src/cli/shared/table.ts';
+import { pruneEvents } from '../../src/ops/index.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { handled } from '../ops/events-in-states.ts';
 
 describe('JSON output', () => {
   it.each([printJson, printNdjson])('%o escapes what steers a terminal, and stays the same JSON', (printing) => {
@@ -90,4 +95,41 @@ describe('bytes', () => {
     expect(() => onTerminal(true, bytes)).toThrow('control characters that would affect the terminal');
     expect(onTerminal(true, Buffer.from('{"id":\t"é"}\r\n'))).toBe('{"id":\t"é"}\r\n');
   });
+});
+
+function toldOf(failure: unknown): string {
+  const { exitCode } = process;
+  const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(() => {
+    written.mockRestore();
+    process.exitCode = exitCode;
+  });
+  tellFailure(failure);
+  return written.mock.calls.map(([text]) => String(text)).join('');
+}
+
+it('whoever prunes on a disk that is full is told to make room first', async () => {
+  const database = merchantDatabase();
+  await using inbox = sqliteInbox({ database });
+  await handled(inbox, { outcome: 'processed' }, orderEvent('evt'));
+  database.pragma(`max_page_count = ${Number(database.pragma('page_count', { simple: true }))}`);
+  const fill = async (): Promise<void> => {
+    for (let n = 0; ; n += 1) await store(inbox, orderEvent(`evt_${n}`));
+  };
+  await expect(fill()).rejects.toThrow('full');
+
+  const by = { actor: 'ada', reason: 'the disk is full '.repeat(20) };
+  const prune = async (): Promise<void> => {
+    // The first ones may still find room on a page that is there.
+    for (;;) await pruneEvents(inbox, { settledBefore: new Date() }, by);
+  };
+  const failure: unknown = await prune().catch((thrown: unknown) => thrown);
+  expect(toldOf(failure)).toMatch(
+    /error: database or disk is full \(SQLITE_FULL\)\. First free a few tens of megabytes on that disk \(delete logs or old exports\), or move the inbox to a larger disk\. Then prune events: pruning itself needs some free space\.\n$/,
+  );
+});
+
+it('other failures of a database come without that advice', () => {
+  const failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' });
+  expect(toldOf(new Error('It failed', { cause: failure }))).toMatch(/error: It failed\n$/);
 });

@@ -6,8 +6,8 @@ import { number } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { existingInbox } from '../shared/inbox.ts';
 import { commandText, optionalTime, present } from '../shared/options.ts';
-import { EXIT, print, printJson, printNdjson, styled, tell, usageError, type ExitCode } from '../shared/output.ts';
-import { lineWidth, table, texts, times, type Cell } from '../shared/table.ts';
+import { EXIT, print, printJson, styled, tell, usageError, type ExitCode } from '../shared/output.ts';
+import { printList, texts, times, type Columns } from '../shared/table.ts';
 import { noBulk, resultsOf, resumeText } from './act.ts';
 import { orDash, timeText } from './event-table.ts';
 import type { NewestOptions } from './options.ts';
@@ -20,7 +20,7 @@ interface AuditOptions extends NewestOptions {
 
 /** Prints what operators did, the newest first. */
 export async function audit(options: AuditOptions): Promise<ExitCode> {
-  const { limit, before, json = false, actor } = options;
+  const { limit, before, actor } = options;
   if (actor?.trim() === '') throw usageError('--actor must not be empty.');
   const filter = present({
     actor,
@@ -29,27 +29,27 @@ export async function audit(options: AuditOptions): Promise<ExitCode> {
   });
   await using inbox = await existingInbox(options);
   const { lines, next } = await auditLines(inbox, { ...filter, limit, ...present({ before }) });
-  if (json) for (const line of lines) printNdjson(line);
-  else if (lines.length > 0) table(AUDIT_HEAD, lines.map(auditRow), lineWidth(options));
+  printList(lines, AUDIT_COLUMNS, options);
   if (lines.length === 0)
     tell(noneInWords({ isFiltered: Object.keys(filter).length > 0, isFurther: before !== undefined, next }));
   if (next !== null) tell(`Older entries exist. For the next page, add --before ${next}`);
   return EXIT.ok;
 }
 
-const AUDIT_HEAD = [times('at'), texts('by'), 'through', texts('action'), texts('counts'), texts('reason'), 'what'];
+const AUDIT_COLUMNS: Columns<AuditLine> = [
+  [times('at'), ({ at }) => timeText(at)],
+  [texts('by'), ({ actor }) => oneLine(actor)],
+  ['through', ({ via }) => via],
+  [texts('action'), ({ act }) => oneLine(act)],
+  [texts('counts'), ({ counts }) => oneLine(countedText(counts))],
+  [texts('reason'), ({ reason }) => orDash(reason)],
+  ['what', ({ filter }) => oneLine(JSON.stringify(filter))],
+];
 
-function auditRow({ at, actor, via, act, counts, reason, filter }: AuditLine): readonly Cell[] {
-  const counted = Object.entries(counts).map(([what, count]) => `${what} ${number(count)}`);
-  return [
-    timeText(at),
-    oneLine(actor),
-    via,
-    oneLine(act),
-    oneLine(counted.join(', ')),
-    orDash(reason),
-    oneLine(JSON.stringify(filter)),
-  ];
+function countedText(counts: AuditLine['counts']): string {
+  return Object.entries(counts)
+    .map(([what, count]) => `${what} ${number(count)}`)
+    .join(', ');
 }
 
 /** Prints the bulk actions, the newest first, or one of them. */
@@ -58,8 +58,7 @@ export async function bulks(id: number | undefined, options: NewestOptions): Pro
   const { limit, before, json = false } = options;
   await using inbox = await existingInbox(options);
   const page = await listBulks(inbox, { limit, ...present({ before }) });
-  if (json) for (const bulk of page) printNdjson(bulk);
-  else if (page.length > 0) table(BULK_HEAD, page.map(bulkRow), lineWidth(options));
+  printList(page, BULK_COLUMNS, options);
   if (page.length === 0) tell('No bulk actions yet.');
   if (!json) for (const bulk of page) tellStopped(bulk, options);
   const last = page.at(-1);
@@ -68,21 +67,21 @@ export async function bulks(id: number | undefined, options: NewestOptions): Pro
   return EXIT.ok;
 }
 
-const BULK_HEAD = ['id', times('created'), 'action', 'state', 'done', 'of', texts('by'), texts('reason'), 'filter'];
-
-function bulkRow({ id, createdAt, act, state, stopped, worked, total, actor, reason, filter }: Bulk): readonly Cell[] {
-  return [
-    String(id),
-    timeText(createdAt),
-    act,
-    state === 'running' ? { text: stopped === null ? state : 'stopped', style: 'yellow' } : state,
-    number(worked),
-    number(total),
-    oneLine(actor),
-    orDash(reason),
-    oneLine(JSON.stringify(filter)),
-  ];
-}
+const BULK_COLUMNS: Columns<Bulk> = [
+  ['id', ({ id }) => String(id)],
+  [times('created'), ({ createdAt }) => timeText(createdAt)],
+  ['action', ({ act }) => act],
+  [
+    'state',
+    ({ state, stopped }) =>
+      state === 'running' ? { text: stopped === null ? state : 'stopped', style: 'yellow' } : state,
+  ],
+  ['done', ({ worked }) => number(worked)],
+  ['of', ({ total }) => number(total)],
+  [texts('by'), ({ actor }) => oneLine(actor)],
+  [texts('reason'), ({ reason }) => orDash(reason)],
+  ['filter', ({ filter }) => oneLine(JSON.stringify(filter))],
+];
 
 function tellStopped(bulk: Bulk, options: NewestOptions): void {
   const { id, act, stopped } = bulk;

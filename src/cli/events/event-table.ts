@@ -5,34 +5,27 @@ import { stateText, waitInWords } from '../../ops/words/event-words.ts';
 import { oneLine } from '../../printable.ts';
 import type { WideOptions } from '../shared/options.ts';
 import type { Style } from '../shared/output.ts';
-import { dispensable, growingTable, lineWidth, names, texts, times, words, type Cell } from '../shared/table.ts';
+import { dispensable, growingList, names, texts, times, words, type Cell, type Columns } from '../shared/table.ts';
 
 type WaitsBySeq = ReadonlyMap<number, Wait>;
 
 /** Prints events as rows, pages of them one after the other. */
 export function eventTable(options: WideOptions): (events: readonly EventSummary[], waits?: WaitsBySeq) => void {
-  const head = [
-    dispensable(times('received'), 3),
-    names('id'),
-    names('type'),
-    dispensable(texts('entity'), 1),
-    words('state'),
-    dispensable('attempts', 2),
-    'last error',
+  let waiting: WaitsBySeq = new Map();
+  const columns: Columns<EventSummary> = [
+    [dispensable(times('received'), 3), ({ receivedAt }) => timeText(receivedAt)],
+    [names('id'), idText],
+    [names('type'), ({ type }) => orDash(type)],
+    [dispensable(texts('entity'), 1), ({ entity }) => orDash(entity)],
+    [words('state'), (event) => stateCell(event, waiting.get(event.seq))],
+    [dispensable('attempts', 2), ({ attempts }) => String(attempts)],
+    ['last error', ({ lastError }) => errorText(lastError)],
   ];
-  const print = growingTable(head, lineWidth(options));
-  return (events, waits) =>
-    print(
-      events.map((event) => [
-        timeText(event.receivedAt),
-        idText(event),
-        orDash(event.type),
-        orDash(event.entity),
-        stateCell(event, waits?.get(event.seq)),
-        String(event.attempts),
-        errorText(event.lastError),
-      ]),
-    );
+  const print = growingList(columns, options);
+  return (events, waits = new Map()) => {
+    waiting = waits;
+    print(events);
+  };
 }
 
 /** `pending (behind evt_1)`, in a colour that says whether something is wrong. */

@@ -5,9 +5,11 @@ import {
   deadGroups,
   findEvents,
   retryGroups,
+  type DeadGroup,
   type EventSummary,
   type FindPlace,
   type FoundEvents,
+  type RetryGroup,
   type SearchOrder,
 } from '../../ops/index.ts';
 import { bounded } from '../../ops/words/format.ts';
@@ -16,7 +18,7 @@ import { existingInbox } from '../shared/inbox.ts';
 import { interruption, progressBar, type Progress } from '../shared/interruption.ts';
 import { shownInbox, tellUnknownTypes, type WideOptions } from '../shared/options.ts';
 import { EXIT, printNdjson, tell, usageError, type ExitCode } from '../shared/output.ts';
-import { lineWidth, table, texts, times } from '../shared/table.ts';
+import { printList, texts, times, type Columns } from '../shared/table.ts';
 import { errorText, eventTable, idText, orDash, timeText, waitsOf } from './event-table.ts';
 import { eventFilterOf, isEverything, type FilterOptions, type InboxOptions } from './options.ts';
 import { MOST_A_PAGE, pagesOf, searchedText } from './search.ts';
@@ -80,23 +82,19 @@ function printEach(values: readonly unknown[]): void {
 
 async function listGroups(inbox: Inbox, retrying: boolean, options: ListOptions): Promise<ExitCode> {
   const groups = await (retrying ? retryGroups(inbox) : deadGroups(inbox));
-  if (options.json === true) printEach(groups);
-  else if (groups.length > 0) {
-    const own = retrying ? times('next attempt') : 'reason';
-    table(
-      ['events', times('newest'), times('oldest'), 'group', own, texts('example'), 'error'],
-      groups.map((group) => [
-        bounded(group),
-        timeText(group.newest.receivedAt),
-        timeText(group.oldest.receivedAt),
-        oneLine(group.fingerprint),
-        'reason' in group ? group.reason : orDash(group.nextDueAt && timeText(group.nextDueAt)),
-        idText(group.newest),
-        errorText(group.sample),
-      ]),
-      lineWidth(options),
-    );
-  }
+  const columns: Columns<DeadGroup | RetryGroup> = [
+    ['events', bounded],
+    [times('newest'), ({ newest }) => timeText(newest.receivedAt)],
+    [times('oldest'), ({ oldest }) => timeText(oldest.receivedAt)],
+    ['group', ({ fingerprint }) => oneLine(fingerprint)],
+    [
+      retrying ? times('next attempt') : 'reason',
+      (group) => ('reason' in group ? group.reason : orDash(group.nextDueAt && timeText(group.nextDueAt))),
+    ],
+    [texts('example'), ({ newest }) => idText(newest)],
+    ['error', ({ sample }) => errorText(sample)],
+  ];
+  printList(groups, columns, options);
   if (groups.length === 0) tell(retrying ? 'No events are waiting for a retry.' : 'No dead events.');
   else if (retrying) tell('To retry a group now: hookbox events retry-now --fingerprint <group>');
   else tell('To rerun a group: hookbox events rerun --fingerprint <group>');

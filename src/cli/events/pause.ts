@@ -6,8 +6,8 @@ import { bounded, relative } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { neededInbox } from '../shared/options.ts';
 import { existingInbox } from '../shared/inbox.ts';
-import { EXIT, type ExitCode, print, printJson, printNdjson, tell } from '../shared/output.ts';
-import { table, texts, times } from '../shared/table.ts';
+import { EXIT, type ExitCode, print, printJson, tell } from '../shared/output.ts';
+import { printList, texts, times, type Columns } from '../shared/table.ts';
 import { byOf, type ByOptions, type InboxOptions } from './options.ts';
 import { orDash, timeText } from './event-table.ts';
 
@@ -59,20 +59,15 @@ export async function resume(type: string, options: PauseOptions): Promise<ExitC
 async function listPauses(options: PauseOptions): Promise<ExitCode> {
   await using inbox = await existingInbox(options);
   const pauses = await pausedTypes(inbox);
-  if (options.json === true) for (const each of pauses) printNdjson(each);
-  else if (pauses.length > 0) {
-    table(
-      [texts('type'), texts('endpoint'), times('since'), texts('by'), texts('reason'), 'waiting'],
-      pauses.map((each) => [
-        oneLine(each.type),
-        oneLine(each.endpoint),
-        timeText(each.since),
-        oneLine(each.actor),
-        orDash(each.reason),
-        bounded({ count: each.waiting, more: each.more }),
-      ]),
-    );
-  }
+  const columns: Columns<Pause> = [
+    [texts('type'), ({ type }) => oneLine(type)],
+    [texts('endpoint'), ({ endpoint }) => oneLine(endpoint)],
+    [times('since'), ({ since }) => timeText(since)],
+    [texts('by'), ({ actor }) => oneLine(actor)],
+    [texts('reason'), ({ reason }) => orDash(reason)],
+    ['waiting', ({ waiting, more }) => bounded({ count: waiting, more })],
+  ];
+  printList(pauses, columns, { ...options, wide: true });
   if (pauses.length === 0) tell('No type is paused.');
   return EXIT.ok;
 }

@@ -1,10 +1,10 @@
-import { isImportedId, type StoredEvent } from '../../inbox/event.ts';
+import { isImportedId } from '../../inbox/event.ts';
 import type { Attempt } from '../../inbox/work.ts';
 import { bodyDiff, type BodyDiff, differenceInWords } from '../../ops/body/body-diff.ts';
 import { createMask } from '../../ops/body/mask.ts';
 import { readableBody } from '../../ops/body/readable-body.ts';
 import { foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
-import { getEvent, type EventHistory, type EventAct, type TimelineEntry } from '../../ops/index.ts';
+import { getEvent, type EventHistory, type TimelineEntry } from '../../ops/index.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
 import { stateText, afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
 import { bytes, plural, relative, latency } from '../../ops/words/format.ts';
@@ -43,7 +43,12 @@ export async function show(id: string, options: ShowOptions): Promise<ExitCode> 
   const history = key === null ? null : await getEvent(inbox, key);
   if (history === null) return EXIT.notFound;
 
-  if (raw) printRaw(history.event);
+  const { body } = history.event;
+  if (raw && body === null)
+    throw new CommandError(
+      `${JSON.stringify(history.event.id)} was pruned. The inbox still has its id, but not its body.`,
+    );
+  if (raw && body !== null) printBytes(body);
   else if (json) printJson(asJson(history, mask));
   else print(asText(history, mask, new Date()));
   return EXIT.ok;
@@ -51,35 +56,23 @@ export async function show(id: string, options: ShowOptions): Promise<ExitCode> 
 
 type Masking = (body: Uint8Array) => Uint8Array;
 
-function printRaw({ id, body }: StoredEvent): void {
-  if (body === null)
-    throw new CommandError(`${JSON.stringify(id)} was pruned. The inbox still has its id, but not its body.`);
-  printBytes(body);
-}
-
 /** The bodies as texts; in base64 where they are none. */
 function asJson({ summary, event, timeline, wait }: EventHistory, mask: Masking): object {
   const { redeliveries, conflict, body } = event;
+  const { body: other, ...occurrences } = conflict ?? {};
+  const isComparable = body !== null && other !== undefined && other.byteLength > 0;
   return {
     ...summary,
     redeliveries,
-    conflict: conflict && conflictJson(conflict, body, mask),
+    conflict:
+      other === undefined
+        ? null
+        : { ...occurrences, ...(isComparable && { diff: bodyDiff(body, other, mask) }), ...bodyFields(mask(other)) },
     timeline,
     wait,
     ...(body === null ? { body } : bodyFields(mask(body))),
   };
 }
-
-function conflictJson(
-  { body: other, ...conflict }: NonNullable<StoredEvent['conflict']>,
-  body: Uint8Array | null,
-  mask: Masking,
-): object {
-  const isGone = body === null || other.byteLength === 0;
-  return { ...conflict, ...(!isGone && { diff: bodyDiff(body, other, mask) }), ...bodyFields(mask(other)) };
-}
-
-const IMPORTED_ID = 'unknown: other code handled the event, and only its id was imported';
 
 function bodyFields(body: Uint8Array): { readonly body: string } | { readonly bodyBase64: string } {
   const bytes = Buffer.from(body);
@@ -89,27 +82,27 @@ function bodyFields(body: Uint8Array): { readonly body: string } | { readonly bo
 
 function asText({ summary, event, timeline, wait }: EventHistory, mask: Masking, now: Date): readonly string[] {
   const { body, conflict } = event;
-  const facts = factsOf(summary, wait, now).map(
-    ([name, value]) => `  ${styled('dim', name.padEnd(FACT_WIDTH))}${value}`,
-  );
-  return [
+  const gone = isImportedId(event)
+    ? 'unknown: other code handled the event, and only its id was imported'
+    : 'pruned: the inbox keeps only its hash';
+  const lines = [
     `${styled('bold', idText(summary))}  ${orDash(summary.type)}  ${styled(stateStyle(summary), stateText(summary))}`,
-    ...facts,
+    ...factsOf(summary, wait, now),
     '',
     styled('bold', 'Timeline'),
     ...timelineLines(timeline, now),
     '',
     ...(body === null
-      ? [styled('bold', 'Body'), isImportedId(event) ? IMPORTED_ID : 'pruned: the inbox keeps only its hash']
+      ? [styled('bold', 'Body'), gone]
       : [styled('bold', `Body (${bytes(body.byteLength)})`), ...readableBody(mask(body))]),
-    ...(conflict === null || conflict.body.byteLength === 0
-      ? []
-      : [
-          '',
-          styled('bold', `The newest conflicting body with this id (${bytes(conflict.body.byteLength)})`),
-          ...(body === null ? [] : [...diffLines(bodyDiff(body, conflict.body, mask)), '']),
-          ...readableBody(mask(conflict.body)),
-        ]),
+  ];
+  if (conflict === null || conflict.body.byteLength === 0) return lines;
+  return [
+    ...lines,
+    '',
+    styled('bold', `The newest conflicting body with this id (${bytes(conflict.body.byteLength)})`),
+    ...(body === null ? [] : [...diffLines(bodyDiff(body, conflict.body, mask)), '']),
+    ...readableBody(mask(conflict.body)),
   ];
 }
 
@@ -125,13 +118,7 @@ function diffLines(diff: BodyDiff): readonly string[] {
   ];
 }
 
-const FACT_WIDTH = 13;
-
-function factsOf(
-  summary: EventHistory['summary'],
-  wait: EventHistory['wait'],
-  now: Date,
-): readonly (readonly [name: string, value: string])[] {
+function factsOf(summary: EventHistory['summary'], wait: EventHistory['wait'], now: Date): readonly string[] {
   const { entity, receivedAt, settledAt, dueAt, verified, attempts, redeliveries, conflicts } = summary;
   const when = (at: Date): string => `${timeText(at)} (${relative(at, now)})`;
   const facts: readonly (readonly [name: string, value: string | null])[] = [
@@ -147,7 +134,7 @@ function factsOf(
     ['redelivered', redeliveries === 0 ? null : plural(redeliveries, 'time')],
     ['conflicts', conflicts === 0 ? null : `${plural(conflicts, 'time')} with a different body`],
   ];
-  return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
+  return facts.flatMap(([name, value]) => (value === null ? [] : [`  ${styled('dim', name.padEnd(13))}${value}`]));
 }
 
 /** What happened to an event, a line each; the stacks of errors beneath their attempts. */
@@ -174,10 +161,19 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
       ];
     case 'conflict':
       return [styled('yellow', 'delivered with a different body')];
-    case 'act':
-      return [actLine(entry.act)];
-    case 'attempts':
-      return foldedLines(entry);
+    case 'act': {
+      const { act, actor, via, reason, bulk } = entry.act;
+      const part = bulk === null ? '' : ` in bulk action ${bulk}`;
+      const why = reason === null ? '' : `: ${oneLine(reason)}`;
+      return [`${oneLine(actInWords(act))} by ${oneLine(actor)} ${VIA_WORDS[via]}${part}${why}`];
+    }
+    case 'attempts': {
+      const { attempts, last } = entry;
+      const text =
+        `attempts ${attempts[0].number} to ${last.number}: ${last.outcome} ${attempts.length} times with the same ` +
+        `error, most recently at ${last.startedAt.toISOString()}: ${errorText(last.error)}`;
+      return [styled('red', text), ...stackLines(last)];
+    }
     case 'attempt':
       return attemptLines(entry.attempt);
     case 'settled':
@@ -185,28 +181,14 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
   }
 }
 
-function actLine({ act, actor, via, reason, bulk }: EventAct): string {
-  const part = bulk === null ? '' : ` in bulk action ${bulk}`;
-  const why = reason === null ? '' : `: ${oneLine(reason)}`;
-  return `${oneLine(actInWords(act))} by ${oneLine(actor)} ${VIA_WORDS[via]}${part}${why}`;
-}
-
-/** Attempts that failed alike, with what the last one said. */
-function foldedLines({ attempts: [first, ...rest], last }: FoldedAttempts): readonly string[] {
-  const text =
-    `attempts ${first.number} to ${last.number}: ${last.outcome} ${rest.length + 1} times with the same ` +
-    `error, most recently at ${last.startedAt.toISOString()}: ${errorText(last.error)}`;
-  return [styled('red', text), ...stackLines(last)];
-}
-
 function attemptLines(attempt: Attempt): readonly string[] {
-  const { outcome, trigger, startedAt, endedAt, error, skipped } = attempt;
+  const { number, outcome, trigger, startedAt, endedAt, error, skipped } = attempt;
   const by = trigger === 'manual' ? ' (rerun)' : '';
   const took = latency(endedAt.getTime() - startedAt.getTime());
   const late = outcome === 'processed' && error !== null ? ', threw after its transaction was committed' : '';
   const skip = skipped === undefined ? '' : `, skipped: ${oneLine(skipped)}`;
   const why = error === null ? '' : `: ${errorText(error)}`;
-  const text = `attempt ${attempt.number}${by} ${outcome}${afterHowLong(outcome, took)}${late}${skip}${why}`;
+  const text = `attempt ${number}${by} ${outcome}${afterHowLong(outcome, took)}${late}${skip}${why}`;
   return [styled(outcome === 'processed' ? 'green' : 'red', text), ...stackLines(attempt)];
 }
 

@@ -18,8 +18,8 @@ import { oneLine } from '../../printable.ts';
 import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import { existingInbox } from '../shared/inbox.ts';
 import { namedInbox, optionalTime, shownInbox, timeOption, type WideOptions } from '../shared/options.ts';
-import { EXIT, usageError, type ExitCode, print, printJson, styled, printNdjson, tell } from '../shared/output.ts';
-import { table, lineWidth, texts, times, type Cell } from '../shared/table.ts';
+import { EXIT, usageError, type ExitCode, print, printJson, styled, tell } from '../shared/output.ts';
+import { printList, table, texts, times, type Columns } from '../shared/table.ts';
 import type { InboxOptions } from './options.ts';
 import { idText, timeText, waitText, orDash } from './event-table.ts';
 
@@ -36,16 +36,18 @@ export async function printStats(options: StatsOptions): Promise<ExitCode> {
   if (since >= until) throw usageError('--since must be before --until.');
   await using inbox = await existingInbox(options);
   const found = await stats(inbox, { since, until, steps });
-  if (json) printJson(withInfinity(found));
+  // JSON has no infinity, which stands for what is beyond the last bucket.
+  const finite = (_: string, value: unknown): unknown => (value === Infinity ? 'inf' : value);
+  if (json) printJson(JSON.parse(JSON.stringify(found, finite)));
   else {
     const now = new Date();
     const { oldestPending } = found.now;
     const oldest = oldestPending && (await getEvent(inbox, oldestPending));
     print(styled('bold', 'Now'));
-    table(
-      ['pending', 'retrying', 'processing', 'dead', 'ignored', 'discarded', 'oldest pending'],
-      [[...gaugesOf(found), oldestText(found, now)]],
-    );
+    const gauges = ['pending', 'retrying', 'processing', 'dead', 'ignored', 'discarded'] as const;
+    const oldestText =
+      oldestPending && `${idText(oldestPending)}, for ${age(now.getTime() - oldestPending.since.getTime())}`;
+    table([...gauges, 'oldest pending'], [[...gauges.map((state) => bounded(found.now[state])), oldestText ?? '-']]);
     if (oldest?.wait) print('', `${idText(oldest.summary)} ${waitText(oldest.summary, oldest.wait, now)}`);
     printWatch(found, inbox, now);
     printUnhandled(found, namedInbox(options));
@@ -53,20 +55,6 @@ export async function printStats(options: StatsOptions): Promise<ExitCode> {
     printChanges(await changesOf(inbox, found, age(until.getTime() - since.getTime()), now));
   }
   return EXIT.ok;
-}
-
-/** JSON has no infinity, which stands for what is beyond the last bucket. */
-function withInfinity(found: Stats): unknown {
-  return JSON.parse(JSON.stringify(found, (_, value: unknown) => (value === Infinity ? 'inf' : value)));
-}
-
-function gaugesOf({ now }: Stats): readonly string[] {
-  return [now.pending, now.retrying, now.processing, now.dead, now.ignored, now.discarded].map(bounded);
-}
-
-function oldestText({ now: { oldestPending } }: Stats, now: Date): string {
-  if (oldestPending === null) return '-';
-  return `${idText(oldestPending)}, for ${age(now.getTime() - oldestPending.since.getTime())}`;
 }
 
 /** What comes in, who handles it, and what is not as usual. */
@@ -119,12 +107,10 @@ function printCounts(found: Stats): void {
   const types = Object.entries(byType).toSorted(([, a], [, b]) => b.stored - a.stored);
   if (types.length > 0) {
     title('By type');
+    const columns = ['stored', 'processed', 'failed', 'dead'] as const;
     table(
-      ['type', 'stored', 'processed', 'failed', 'dead'],
-      types.map(([type, counts]) => [
-        oneLine(type),
-        ...[counts.stored, counts.processed, counts.failed, counts.dead].map(number),
-      ]),
+      ['type', ...columns],
+      types.map(([type, counts]) => [oneLine(type), ...columns.map((what) => number(counts[what]))]),
     );
   }
   const reasons = Object.entries(rejectedByReason).toSorted(([, a], [, b]) => b - a);
@@ -185,18 +171,11 @@ interface RejectedOptions extends InboxOptions, WideOptions {
 
 /** Prints the deliveries that were rejected, the latest first. */
 export async function rejected(options: RejectedOptions): Promise<ExitCode> {
-  const { limit, json = false } = options;
   await using inbox = await existingInbox(options);
-  const deliveries = await rejectedDeliveries(inbox, limit);
-  if (json) {
-    for (const delivery of deliveries) printNdjson(delivery);
-    return EXIT.ok;
-  }
-  if (deliveries.length === 0) {
-    tell(`${shownInbox(options)} has no rejected deliveries.`);
-    return EXIT.ok;
-  }
-  table(HEAD, deliveries.map(rowOf), lineWidth(options));
+  const deliveries = await rejectedDeliveries(inbox, options.limit);
+  printList(deliveries, REJECTED_COLUMNS, options);
+  if (options.json === true) return EXIT.ok;
+  if (deliveries.length === 0) tell(`${shownInbox(options)} has no rejected deliveries.`);
   for (const reason of new Set(deliveries.map((each) => each.reason))) {
     const { cause, advice } = causeOfRejection(reason, inbox);
     tell('', `${oneLine(reason)}: ${cause}`, `  ${advice}`);
@@ -204,26 +183,13 @@ export async function rejected(options: RejectedOptions): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-const HEAD = [
-  times('last'),
-  times('first'),
-  'times',
-  texts('reason'),
-  'bytes',
-  texts('from'),
-  texts('endpoint'),
-  'sha-256 of the body',
+const REJECTED_COLUMNS: Columns<RejectedDelivery> = [
+  [times('last'), ({ lastAt }) => timeText(lastAt)],
+  [times('first'), ({ firstAt }) => timeText(firstAt)],
+  ['times', ({ count }) => number(count)],
+  [texts('reason'), ({ reason }) => oneLine(reason)],
+  ['bytes', ({ bytes }) => (bytes === null ? '-' : number(bytes))],
+  [texts('from'), ({ source }) => orDash(source)],
+  [texts('endpoint'), ({ endpoint }) => oneLine(endpoint)],
+  ['sha-256 of the body', ({ sha256 }) => orDash(sha256)],
 ];
-
-function rowOf({ lastAt, firstAt, count, reason, bytes, source, endpoint, sha256 }: RejectedDelivery): readonly Cell[] {
-  return [
-    timeText(lastAt),
-    timeText(firstAt),
-    number(count),
-    oneLine(reason),
-    bytes === null ? '-' : number(bytes),
-    orDash(source),
-    oneLine(endpoint),
-    orDash(sha256),
-  ];
-}

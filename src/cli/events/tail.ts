@@ -1,4 +1,4 @@
-import { InboxUnavailableError, isInstance } from '../../errors.ts';
+import { InboxUnavailableError } from '../../errors.ts';
 import { delay } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { listEvents, type EventFilter, type EventSummary } from '../../ops/index.ts';
@@ -25,7 +25,8 @@ export async function tail(options: TailOptions): Promise<ExitCode> {
   const filter = eventFilterOf(options);
   const signal = interruption();
   await using inbox = await existingInbox(options);
-  const printed = json ? printJsonLine : printLine;
+  const printed = ({ what, at, event }: Change): void =>
+    json ? printNdjson({ what, at, ...event }) : printLine(at, event);
 
   const follower = new Follower(inbox, filter, signal);
   const progress = progressBar();
@@ -41,26 +42,17 @@ async function printChanges(follower: Follower, printed: (change: Change) => voi
   for (;;) {
     await delay(POLL_MS, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
-    for (const change of await changesOf(follower)) printed(change);
+    const changes = await follower.changes().catch((failure: unknown) => {
+      if (!(failure instanceof InboxUnavailableError)) throw failure;
+      // Nothing is missed: the next look finds it.
+      tell(`note: ${failure.message}. Trying again.`);
+      return [];
+    });
+    changes.forEach(printed);
   }
 }
 
-/** An inbox that is away for a while comes back: nothing is missed by looking again. */
-async function changesOf(follower: Follower): Promise<readonly Change[]> {
-  try {
-    return await follower.changes();
-  } catch (failure) {
-    if (!isInstance(failure, InboxUnavailableError)) throw failure;
-    tell(`note: ${failure.message}. Trying again.`);
-    return [];
-  }
-}
-
-function printJsonLine({ what, at, event }: Change): void {
-  printNdjson({ what, at, ...event });
-}
-
-function printLine({ at, event }: Change): void {
+function printLine(at: Date, event: EventSummary): void {
   const { attempts, redeliveries, conflicts, lastError, type } = event;
   const remarks = [
     ...(attempts > 0 ? [plural(attempts, 'attempt')] : []),
@@ -78,7 +70,7 @@ function printLine({ at, event }: Change): void {
   print(columns.join('  ').trimEnd());
 }
 
-export interface Change {
+interface Change {
   readonly what: 'stored' | 'changed';
   readonly at: Date;
   readonly event: EventSummary;
@@ -106,7 +98,7 @@ export class Follower {
   async last(count: number, progress: Progress): Promise<readonly EventSummary[]> {
     this.#newest = await newestSeq(this.#inbox);
     let found = 0;
-    for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal, progress })) {
+    for await (const page of pagesOf(this.#inbox, this.#filter, { signal: this.#signal, progress })) {
       for (const event of page.events) this.#seen.set(event.seq, event);
       this.#oldest = page.next ?? 0;
       found += page.events.length;
@@ -122,46 +114,37 @@ export class Follower {
     const newest = await newestSeq(this.#inbox);
     const fitting = new Map<number, EventSummary>();
     let coveredFrom = 0;
-    for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal })) {
+    for await (const page of pagesOf(this.#inbox, this.#filter, { signal: this.#signal })) {
       for (const event of page.events) if (event.seq >= this.#oldest) fitting.set(event.seq, event);
       coveredFrom = page.next ?? 0;
       if (coveredFrom <= newestBefore) break;
     }
-    const left = [...this.#seen.values()].filter(({ seq }) => seq >= coveredFrom && !fitting.has(seq));
-    const current = [...fitting.values(), ...(await this.#lookedUp(left))].toSorted((a, b) => a.seq - b.seq);
+    const current = [...fitting.values()];
+    for (const { seq, id, endpoint } of this.#seen.values()) {
+      if (seq < coveredFrom || fitting.has(seq)) continue;
+      current.push(...(await listEvents(this.#inbox, { id, endpoint }, { limit: 1 })).events);
+    }
+    current.sort((a, b) => a.seq - b.seq);
 
     const changes: Change[] = [];
     for (const event of current) {
       const before = this.#seen.get(event.seq);
       if (before !== undefined && markOf(before) === markOf(event)) continue;
       // It may have come while its predecessors were looked at, and be told already.
-      const isNew = before === undefined && event.seq > newestBefore;
-      changes.push({
-        what: isNew ? 'stored' : 'changed',
-        at: isNew ? event.receivedAt : (event.settledAt ?? now),
-        event,
-      });
+      if (before === undefined && event.seq > newestBefore)
+        changes.push({ what: 'stored', at: event.receivedAt, event });
+      else changes.push({ what: 'changed', at: event.settledAt ?? now, event });
     }
     this.#newest = newest;
-    this.#remember(current, fitting);
-    return changes;
-  }
-
-  async #lookedUp(events: readonly EventSummary[]): Promise<readonly EventSummary[]> {
-    const pages = [];
-    for (const { id, endpoint } of events) pages.push(await listEvents(this.#inbox, { id, endpoint }, { limit: 1 }));
-    return pages.flatMap((page) => page.events);
-  }
-
-  /** An event that fits no longer is watched until it is settled: the user waits for its end. */
-  #remember(current: readonly EventSummary[], fitting: ReadonlyMap<number, EventSummary>): void {
     for (const event of current) {
+      // An event that no longer fits is watched until it is settled: the user waits for its end.
       if (fitting.has(event.seq) || event.settledAt === null) this.#seen.set(event.seq, event);
       else this.#seen.delete(event.seq);
     }
     const watched = [...this.#seen.values()].toSorted((a, b) => b.seq - a.seq).slice(0, MOST_A_PAGE);
     if (watched.length < this.#seen.size) this.#oldest = watched.at(-1)?.seq ?? 0;
     this.#seen = new Map(watched.map((event) => [event.seq, event]));
+    return changes;
   }
 }
 

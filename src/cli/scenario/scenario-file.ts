@@ -122,7 +122,7 @@ const behaviour = z.strictObject({
 const once = z.union([z.literal('once'), count], { error: 'expected "once" or a whole number' });
 
 /** What a scenario file holds. */
-export const scenarioSchema = z.strictObject({
+const scenarioSchema = z.strictObject({
   $schema: z.string().optional(),
   about: z.string().min(1).describe('what happens, in one or two sentences'),
   startAt: z.iso.datetime().default('2026-01-01T00:00:00Z').describe('the time at which the scenario starts'),
@@ -233,8 +233,8 @@ function shippedFolder(): string {
   return join(fixturesFolder(), 'scenarios');
 }
 
-/** Prints the scenarios that hookbox brings. */
-export async function listScenarios(json: boolean): Promise<void> {
+/** `hookbox scenario list` */
+export async function listScenarios({ json = false }: { readonly json?: boolean }): Promise<void> {
   const names = shippedScenarios();
   const all = [];
   for (const name of names) all.push({ name, about: (await loadScenario(name)).scenario.about });
@@ -244,4 +244,9 @@ export async function listScenarios(json: boolean): Promise<void> {
   }
   const width = Math.max(...names.map(({ length }) => length));
   for (const { name, about } of all) print(`${name.padEnd(width)}  ${about}`);
+}
+
+/** `hookbox scenario schema` */
+export async function printScenarioSchema(): Promise<void> {
+  printJson(z.toJSONSchema(scenarioSchema, { io: 'input' }));
 }

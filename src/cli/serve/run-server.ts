@@ -33,7 +33,7 @@ export interface ServeOptions extends ListenOptions, DbOptions {
   readonly handlers?: Handlers;
   /** schemas of the user's own types */
   readonly events?: EventSchemas;
-  readonly forwardTo?: URL;
+  readonly forwardTo?: URL | undefined;
   readonly output: Output;
   /** prints the stacks of handler errors */
   readonly verbose?: boolean;

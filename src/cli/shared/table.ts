@@ -1,6 +1,6 @@
 import { oneLine } from '../../printable.ts';
 import type { WideOptions } from './options.ts';
-import { print, styled, tell, type Style } from './output.ts';
+import { print, printNdjson, styled, tell, type Style } from './output.ts';
 
 /** What stands in a row and a column; coloured, where it is to be noticed. */
 export type Cell = string | { readonly text: string; readonly style: Style };
@@ -53,6 +53,26 @@ const USUAL_COLUMNS = 80;
 /** How wide a line may be; any width in a pipe. */
 export function lineWidth({ wide = false }: WideOptions): number {
   return process.stdout.isTTY && !wide ? process.stdout.columns || USUAL_COLUMNS : Infinity;
+}
+
+/** The columns of a list, with the cell that each has for an item. */
+export type Columns<Item> = readonly (readonly [column: Column, cell: (item: Item) => Cell])[];
+
+/** Prints a list: a line of JSON for each item, or a table. */
+export function printList<Item>(
+  items: readonly Item[],
+  columns: Columns<Item>,
+  options: WideOptions & { readonly json?: boolean },
+): void {
+  if (options.json === true) for (const item of items) printNdjson(item);
+  else if (items.length > 0) growingList(columns, options)(items);
+}
+
+/** Prints items of a list as they are found. */
+export function growingList<Item>(columns: Columns<Item>, options: WideOptions): (items: readonly Item[]) => void {
+  const head = columns.map(([column]) => column);
+  const print = growingTable(head, lineWidth(options));
+  return (items) => print(items.map((item) => columns.map(([, cell]) => cell(item))));
 }
 
 export function table(head: readonly Column[], rows: readonly Row[], lineWidth?: number): void {

@@ -135,7 +135,6 @@ export interface StoredBulk extends Omit<Bulk, 'stopped'> {
   readonly heartbeat: {
     /** milliseconds since 1970; tells one heartbeat from another */
     readonly ms: number;
-    /** how long ago */
     readonly silentMs: number;
     /** the process reported that it stops */
     readonly stopped: boolean;
@@ -177,7 +176,6 @@ export interface Acts {
   cancelBulk(id: number, by: By): Promise<StoredBulk>;
 }
 
-/** Who acts, as the audit keeps it, and when. */
 export interface Author {
   readonly actor: string;
   readonly via: NonNullable<By['via']>;
@@ -205,7 +203,6 @@ export function authorOf({ actor, via = 'code', reason, now = Date.now() }: By):
   return { actor: name, via, reason: why === '' ? null : why, now: Math.trunc(now) };
 }
 
-/** Somebody's name as the audit keeps it. */
 export function nameOf(actor: string): string {
   return cut(actor, ACTOR_CHARACTERS);
 }
@@ -219,7 +216,6 @@ function cut(text: string, characters: number): string {
   return text.trim().slice(0, characters).trimEnd();
 }
 
-/** What has become of an event since a bulk acted on it. */
 export const bulkFates = [
   'processed',
   'processing',

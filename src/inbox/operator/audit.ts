@@ -137,7 +137,6 @@ function countsIn(json: string): AuditLine['counts'] {
   return JSON.parse(json) as AuditLine['counts']; // written by auditLine
 }
 
-/** Writes a line in a transaction of its own, and returns its `seq`. */
 export function noteLine(
   tables: OperatorTables,
   act: string,
@@ -167,7 +166,6 @@ export function auditLine(
   return { text, values: [now, actor, via, act, reason, JSON.stringify(filter ?? null), JSON.stringify(counts)] };
 }
 
-/** Replaces the counts of a line, as an action that takes several transactions goes on. */
 export function recountedLine(t: Dialect['t'], seq: number, counts: AuditLine['counts']): Required<Statement> {
   return { text: `UPDATE ${t.audit} SET counts = $2 WHERE seq = $1`, values: [seq, JSON.stringify(counts)] };
 }
@@ -192,7 +190,6 @@ export function addCounts(before: AuditLine['counts'], more: AuditLine['counts']
   return counts;
 }
 
-/** Notes the events that the action of a line changed. */
 export function actedEvents(
   { t, list }: Pick<Dialect, 't' | 'list'>,
   line: number,

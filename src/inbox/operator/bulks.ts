@@ -22,7 +22,7 @@ import {
 import type { EventMove } from '../rules/operator-acts.ts';
 import { authorOf, type ActResult, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
 import { actedEvents, auditLine, recountedLine } from './audit.ts';
-import { assertFilter, pageBounds, type EventFilter } from './search.ts';
+import { assertFilter, filterTimes, pageBounds, type EventFilter } from './search.ts';
 import {
   actingBy,
   type Change,
@@ -220,7 +220,6 @@ function bulkColumns({ now }: Dialect): string {
 /** A bulk that was created at 0 was given up. */
 const FILLING = "id = $1 AND state = 'filling' AND created_ms > 0";
 
-/** A bulk whose snapshot is complete. */
 function selectBulk(dialect: Dialect, id: number): Required<Statement> {
   const text = `SELECT ${bulkColumns(dialect)} FROM ${dialect.t.bulks} WHERE id = $1 AND state <> 'filling'`;
   return { text, values: [id] };
@@ -238,15 +237,12 @@ export function startLine(dialect: Dialect, bulk: StoredBulk, by: Author): Requi
   return auditLine(dialect, bulk.act, author, target, {});
 }
 
-/** The work of a batch on a bulk that it holds. */
 interface WorkedBatch {
   readonly bulk: StoredBulk;
-  /** the line of the audit */
   readonly audit: number;
   readonly author: Author;
   /** the events without a result before the batch, at least one more than it may work if there are more */
   readonly open: readonly number[];
-  /** of the first of them; a batch may end early */
   readonly results: readonly ActResult[];
   readonly moves: readonly EventMove[];
 }
@@ -340,17 +336,8 @@ function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['breakdown
   return { states: {}, types: {}, deadReasons: {}, endpoints: {}, ...stored };
 }
 
-const TIMES = new Set<string>([
-  'since',
-  'until',
-  'failedSince',
-  'failedUntil',
-  'ignoredSince',
-] satisfies (keyof EventFilter)[]);
-
-/** JSON has no dates. */
 function filterOf(json: string): EventFilter {
   return JSON.parse(json, (key, value: unknown) =>
-    TIMES.has(key) && typeof value === 'string' ? new Date(value) : value,
+    filterTimes.some((name) => name === key) && typeof value === 'string' ? new Date(value) : value,
   ) as EventFilter; // written by createBulk
 }

@@ -20,9 +20,7 @@ export interface CountSpan {
   readonly until: number;
 }
 
-/** The results of deliveries: `stored` and `duplicate` without a detail, `rejected`, `arrived` and `refused`. */
 interface DeliveryCounts {
-  /** the beginning of the oldest count that is kept; `null` if nothing was counted */
   readonly begin: number | null;
   readonly rows: readonly CountRow[];
 }
@@ -112,7 +110,6 @@ export interface Counts {
   coarsen(before: number): Promise<void>;
 }
 
-/** The columns in which kinds differ. */
 export const KIND = 'endpoint, reason, bytes, sha256, source';
 /** Made-up bodies must not fill the disk: the kinds that were last seen longest ago go. */
 export const KINDS_KEPT = 1_000;
@@ -125,13 +122,11 @@ type SpanInTables = readonly [since: number, until: number];
 /** The parts of counts that each engine has. */
 export interface CountEngine {
   readonly addCounts: (clock: Clock, rows: readonly CountRow[]) => readonly Statement[];
-  /** Adds rejections to the kinds that are kept. */
   readonly addRejections: (clock: Clock, rejections: readonly NotedRejection[]) => readonly Statement[];
   /** The kinds that are kept, for `FROM`. */
   readonly rejectedKinds: string;
   /** Leaves one row of each kind, if rejections were only appended. */
   readonly mergeRejections?: () => Promise<unknown>;
-  /** The spans whose totals are read together. */
   readonly spansAtOnce: number;
   /** Rows of spans, for `FROM`, with the first two values. */
   readonly inSpans: (
@@ -140,7 +135,6 @@ export interface CountEngine {
   ) => readonly { readonly from: string; readonly values: readonly unknown[] }[];
   readonly coarsen: Counts['coarsen'];
   readonly gauges: GaugeSources;
-  /** Writes and removes a row on the disk. */
   readonly tryToWrite: () => Promise<void>;
 }
 
@@ -244,7 +238,6 @@ function countedBetween(t: Dialect['t'], since: string, until: string): string {
     UNION ALL ${sums('minute')} UNION ALL ${sums('hour')}`;
 }
 
-/** When the oldest count begins; the first of each index. */
 function firstCounted(t: Dialect['t']): string {
   const first = (from: string, at: string): string =>
     `SELECT * FROM (SELECT ${at} AS at FROM ${from} ORDER BY ${at} LIMIT 1) AS first`;
@@ -283,7 +276,6 @@ export interface CountMove {
   readonly from: 'counts' | 'count_sums';
   /** which of the rows, beside their time */
   readonly which: string;
-  /** the column with their time */
   readonly at: 'minute_ms' | 'at_ms';
   /** the sums they are added to, and at which time */
   readonly to: readonly (readonly [per: 'minute' | 'hour' | 'all', at: string])[];
@@ -323,7 +315,6 @@ export async function coarsenInSteps(
   }
 }
 
-/** The indexes with the events of gauges. */
 interface GaugeSources {
   /** The events of each figure, for `FROM`. */
   readonly figures: Readonly<Record<Figure, string>>;

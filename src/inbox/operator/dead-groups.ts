@@ -1,15 +1,9 @@
-import { COUNTED_GROUPS, largestOf, type CountedGroup } from '../rules/error-groups.ts';
 import { gaugeOf, MOST_COUNTED } from '../rules/counted.ts';
-import type { DeadGroup, EventSummary, Search } from './search.ts';
-import type { Dialect, OperatorTables, Reader } from './sql.ts';
+import { COUNTED_GROUPS, largestOf, type CountedGroup } from '../rules/error-groups.ts';
+import type { DeadGroup, Search } from './search.ts';
+import type { Dialect, OperatorTables } from './sql.ts';
 import { summariesOf } from './summaries.ts';
 import { SlicedWork } from './turns.ts';
-
-/** How many groups one statement is about. */
-export interface GroupsAtOnce {
-  readonly counted: number;
-  readonly shown: number;
-}
 
 interface EndsRow {
   readonly print: string;
@@ -17,8 +11,15 @@ interface EndsRow {
   readonly oldest: number | null;
 }
 
-/** The groups of dead events, the largest first. */
-export function deadGroups(tables: OperatorTables, { counted, shown }: GroupsAtOnce): Pick<Search, 'deadGroups'> {
+/**
+ * The groups of dead events, the largest first.
+ *
+ * @param atOnce - how many groups one statement counts, or shows
+ */
+export function deadGroups(
+  tables: OperatorTables,
+  atOnce: { readonly counted: number; readonly shown: number },
+): Pick<Search, 'deadGroups'> {
   const { dialect } = tables;
   const statements = statementsOf(dialect);
   return {
@@ -27,15 +28,34 @@ export function deadGroups(tables: OperatorTables, { counted, shown }: GroupsAtO
         const work = await SlicedWork.begin(signal);
         const prints = await read(({ rows }) => rows<{ print: string }>({ text: statements.prints }));
         const groups: CountedGroup[] = [];
-        for (const some of parts(prints, counted)) {
+        for (let at = 0; at < prints.length; at += atOnce.counted) {
           if (work.isOver) await work.rest();
-          const values = [some.map(({ print }) => print)];
+          const values = [prints.slice(at, at + atOnce.counted).map(({ print }) => print)];
           groups.push(...(await read(({ rows }) => rows<CountedGroup>({ text: statements.counts, values }))));
         }
         const found: DeadGroup[] = [];
-        for (const some of parts(largestOf(groups), shown)) {
+        const largest = largestOf(groups);
+        for (let at = 0; at < largest.length; at += atOnce.shown) {
           if (work.isOver) await work.rest();
-          found.push(...(await read((reader) => groupsOf(reader, dialect, statements.ends, some))));
+          const some = largest.slice(at, at + atOnce.shown);
+          const values = [some.map(({ print }) => print)];
+          const shown = await read(async (reader) => {
+            const ends = await reader.rows<EndsRow>({ text: statements.ends, values });
+            const seqs = new Set(ends.flatMap(({ newest, oldest }) => [newest, oldest]).filter((seq) => seq !== null));
+            const summaries = await summariesOf(reader, dialect, [...seqs]);
+            const bySeq = new Map(summaries.map((summary) => [summary.seq, summary]));
+            const byPrint = new Map(ends.map((row) => [row.print, row]));
+            return some.flatMap(({ print, count }): readonly DeadGroup[] => {
+              const newest = bySeq.get(byPrint.get(print)?.newest ?? 0);
+              const oldest = bySeq.get(byPrint.get(print)?.oldest ?? 0);
+              // The events of a group may have been rerun meanwhile.
+              if (newest === undefined || oldest === undefined) return [];
+              const { fingerprint, deadReason: reason, lastError: sample } = newest;
+              if (fingerprint === null || reason === null) return [];
+              return [{ fingerprint, reason, sample, ...gaugeOf(count), newest, oldest }];
+            });
+          });
+          found.push(...shown);
         }
         signal?.throwIfAborted();
         return found;
@@ -64,33 +84,4 @@ function statementsOf({ dead: { from, print }, list }: Dialect) {
       FROM ${given}`,
     ends: `SELECT value AS print, (${inGroup('DESC', 1)}) AS newest, (${inGroup('ASC', 1)}) AS oldest FROM ${given}`,
   };
-}
-
-/** Without those whose events were rerun meanwhile. */
-async function groupsOf(
-  reader: Reader,
-  dialect: Dialect,
-  text: string,
-  groups: readonly CountedGroup[],
-): Promise<readonly DeadGroup[]> {
-  const ends = await reader.rows<EndsRow>({ text, values: [groups.map(({ print }) => print)] });
-  const byPrint = new Map(ends.map((row) => [row.print, row]));
-  const seqs = new Set(ends.flatMap(({ newest, oldest }) => [newest, oldest]).filter((seq) => seq !== null));
-  const summaries = new Map((await summariesOf(reader, dialect, [...seqs])).map((summary) => [summary.seq, summary]));
-  return groups.flatMap(({ print, count }) => {
-    const found = byPrint.get(print);
-    const newest = summaries.get(found?.newest ?? 0);
-    const oldest = summaries.get(found?.oldest ?? 0);
-    return newest === undefined || oldest === undefined ? [] : groupOf(count, newest, oldest);
-  });
-}
-
-function groupOf(count: number, newest: EventSummary, oldest: EventSummary): readonly DeadGroup[] {
-  const { fingerprint, deadReason: reason, lastError: sample } = newest;
-  if (fingerprint === null || reason === null) return [];
-  return [{ fingerprint, reason, sample, ...gaugeOf(count), newest, oldest }];
-}
-
-function* parts<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
-  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }

@@ -64,14 +64,12 @@ export interface Erasure {
 export interface ErasingEngine {
   /** Whether an action that is noted later has a higher number. */
   readonly notesInOrder: boolean;
-  /** Those of some events that are about an entity now. */
   about(seqs: readonly number[], entity: string): Promise<readonly EventAbout[]>;
   /** Erases the first `worked` of some events in one transaction, with the line of the audit that counts them too. */
   eraseSome(
     events: readonly EventAbout[],
     erasing: { readonly entity: string; readonly audit: number; readonly author: Author },
   ): Promise<Erased & { readonly worked: number }>;
-  /** As `EraseReport.logEmptied`. */
   emptyLog(): Promise<boolean | null>;
 }
 
@@ -132,7 +130,6 @@ export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure 
   };
 }
 
-/** Forgets which events of the entity were processed last. */
 async function forgetEntity(tables: OperatorTables, entity: string): Promise<void> {
   const { t, toKey } = tables.dialect;
   const save = [{ text: `DELETE FROM ${t.entities} WHERE entity = $1`, values: [toKey(entity)] }];
@@ -141,7 +138,6 @@ async function forgetEntity(tables: OperatorTables, entity: string): Promise<voi
 
 interface PageAbout {
   readonly events: readonly EventAbout[];
-  /** how many events were looked at for it */
   readonly examined: number;
 }
 
@@ -182,7 +178,6 @@ const KEPT = [
 
 interface KeptAct {
   readonly key: number;
-  /** JSON */
   readonly filter: string;
   readonly reason: string | null;
 }
@@ -227,7 +222,6 @@ async function hideInActs(
   return ends;
 }
 
-/** Pauses are few. */
 async function hideInPauses(tables: OperatorTables, names: ErasedNames): Promise<void> {
   const { t, anyOf, given, forUpdate } = tables.dialect;
   const read = `SELECT endpoint, type, reason FROM ${t.pauses} WHERE reason IS NOT NULL ${forUpdate}`;

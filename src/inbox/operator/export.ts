@@ -1,17 +1,16 @@
 import { turn } from '../../host/real-timers.ts';
-import type { EventKey, DeadReason, EventState } from '../event.ts';
+import type { EventKey } from '../event.ts';
 import { Budget, withinBudget } from '../rules/budget.ts';
-import { eventLine, markLine, type ExportedEvent, type ExportPage, type Transfer } from './transfer.ts';
 import type { EventFilter, Search } from './search.ts';
 import type { Dialect, OperatorTables, Statement } from './sql.ts';
 import { listedEvents } from './summaries.ts';
+import { eventLine, markLine, type ExportedEvent, type ExportPage, type Transfer } from './transfer.ts';
 
 /** Few enough to be read between two deliveries. */
 const PAGE_EVENTS = 100;
 const PAGE_BYTES = 1024 * 1024;
 const FOUND_AT_ONCE = 500;
 
-/** Where an export reads from. */
 interface ExportSource {
   readonly tables: OperatorTables;
   readonly search: Search['search'];
@@ -19,33 +18,23 @@ interface ExportSource {
   readonly named: Map<string, number>;
 }
 
-/** An event with the length of its bodies. */
 interface Sized {
   readonly seq: number;
   readonly bytes: number;
-}
-
-/** A mark as it is stored: its entity may be a hash. */
-interface MarkRow {
-  readonly entity: string;
-  readonly endpoint: string;
-  readonly created_ms: number;
-  readonly created_ns: number;
 }
 
 export function exporting(tables: OperatorTables, search: Search['search']): Pick<Transfer, 'exportPages'> {
   const newest = { text: `SELECT coalesce(max(seq), 0) AS seq FROM ${tables.dialect.t.events}` };
   return {
     exportPages(filter) {
-      // At once: what is stored from now on is not among them. What is being stored may have a lower number, and be among them.
+      // At once: the export has no events that are stored later. One that is being stored may have a lower number.
       const before = tables.read(async ({ rows }) => ((await rows<{ seq: number }>(newest))[0]?.seq ?? 0) + 1);
-      before.catch(() => {}); // told to who reads the first page
+      before.catch(() => {}); // the reader of the first page gets the error
       return exportPagesBefore(tables, search, filter, before);
     },
   };
 }
 
-/** The pages of an export of what was stored before a `seq`. */
 export async function* exportPagesBefore(
   tables: OperatorTables,
   search: Search['search'],
@@ -54,7 +43,7 @@ export async function* exportPagesBefore(
 ): AsyncGenerator<ExportPage, void> {
   const source: ExportSource = { tables, search, named: new Map() };
   const end = await before;
-  if (!isWhole(filter)) return yield* whatFits(source, filter, end);
+  if (!isWhole(filter)) return yield* matching(source, filter, end);
   for (let after = 0; ;) {
     const sized = await sizedBehind(tables, after, end);
     const page = firstPage(sized);
@@ -66,14 +55,13 @@ export async function* exportPagesBefore(
   yield* markPages(source);
 }
 
-/** Whether a filter has no condition, so that an export by it is one of the inbox. */
 export function isWhole(filter: EventFilter): boolean {
   return Object.values(filter).every((condition) => condition === undefined);
 }
 
-async function* whatFits(source: ExportSource, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {
+async function* matching(source: ExportSource, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {
   const { tables } = source;
-  // Searching goes from the newest to the oldest, so what fits is noted first: a number for each event.
+  // Searching goes from the newest to the oldest, so the numbers of all events that match are collected first.
   const found: number[] = [];
   for (let before: number | null = end; before !== null;) {
     const page = await source.search(filter, { before, limit: FOUND_AT_ONCE });
@@ -97,18 +85,12 @@ function firstPage(events: readonly Sized[]): readonly number[] {
   return withinBudget(events, new Budget(PAGE_BYTES)).map(({ seq }) => seq);
 }
 
-async function pageOf(source: ExportSource, seqs: readonly number[]): Promise<ExportPage> {
-  const lines = await linesOf(source, seqs);
-  return { lines, events: lines.length, marks: 0 };
-}
-
 /** The `seq` and the `bytes` of events, those of their conflicts included. */
 function selectSized({ t }: Pick<Dialect, 't'>, events: string): string {
   const other = `SELECT length(body) FROM ${t.conflicts} AS other WHERE other.seq = events.seq LIMIT 1`;
   return `SELECT events.seq, coalesce(length(events.body), 0) + coalesce((${other}), 0) AS bytes FROM ${events}`;
 }
 
-/** Selects the sizes of events by their `seq`, in any order. */
 export function sizesBySeq(dialect: Dialect, seqs: readonly number[]): Required<Statement> {
   return { text: selectSized(dialect, listedEvents(dialect)), values: [seqs] };
 }
@@ -119,30 +101,33 @@ export function sizesInOrder(seqs: readonly number[], found: readonly unknown[])
   return seqs.map((seq) => ({ seq, bytes: bytes.get(seq) ?? 0 }));
 }
 
-/** Events behind one and before another, in their order. */
 function sizedBehind(tables: OperatorTables, after: number, end: number): Promise<readonly Sized[]> {
   const where = 'events.seq > $1 AND events.seq < $2 ORDER BY events.seq';
   const text = selectSized(tables.dialect, `${tables.dialect.t.events} AS events WHERE ${where} LIMIT ${PAGE_EVENTS}`);
   return tables.read(({ rows }) => rows<Sized>({ text, values: [after, end] }));
 }
 
+/** A mark as it is stored: its entity may be a hash. */
+interface MarkRow {
+  readonly entity: string;
+  readonly endpoint: string;
+  readonly created_ms: number;
+  readonly created_ns: number;
+}
+
 async function* markPages({ tables, named }: ExportSource): AsyncGenerator<ExportPage, void> {
-  const { t, toKey, list, joinRow } = tables.dialect;
+  const { t, toKey } = tables.dialect;
   const text = `
     SELECT entity, endpoint, created_ms, created_ns FROM ${t.entities}
     WHERE (entity, endpoint) > ($1, $2) ORDER BY entity, endpoint LIMIT ${PAGE_EVENTS}`;
-  const names = `
-    SELECT events.entity FROM ${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)}
-    WHERE events.entity IS NOT NULL`;
+  const names = `SELECT events.entity FROM ${listedEvents(tables.dialect)} WHERE events.entity IS NOT NULL`;
   for (let after: Pick<MarkRow, 'entity' | 'endpoint'> = { entity: '', endpoint: '' }; ;) {
     const behind = { text, values: [after.entity, after.endpoint] };
     const marks = await tables.read(({ rows }) => rows<MarkRow>(behind));
     const seqs = marks.flatMap(({ entity }) => named.get(entity) ?? []);
-    const namedHere =
-      seqs.length === 0
-        ? []
-        : await tables.read(({ rows }) => rows<{ entity: string }>({ text: names, values: [seqs] }));
-    const nameOf = new Map(namedHere.map(({ entity }) => [toKey(entity), entity]));
+    const asked = { text: names, values: [seqs] };
+    const found = seqs.length === 0 ? [] : await tables.read(({ rows }) => rows<{ entity: string }>(asked));
+    const nameOf = new Map(found.map(({ entity }) => [toKey(entity), entity]));
     const lines = marks.map(({ entity, endpoint, created_ms: ms, created_ns: ns }) =>
       // A hash that no event explains is taken back as it is by another Postgres.
       markLine({ entity: nameOf.get(entity) ?? entity, endpoint, created: { ms, ns } }),
@@ -155,29 +140,45 @@ async function* markPages({ tables, named }: ExportSource): AsyncGenerator<Expor
   }
 }
 
-/** An event with everything that is kept about it. */
-interface ExportedRow extends EventKey {
+/** The columns of an attempt, by their names in an export. */
+const ATTEMPT = {
+  number: 'number',
+  trigger: 'trigger',
+  outcome: 'outcome',
+  startedMs: 'started_ms',
+  endedMs: 'ended_ms',
+  name: 'error_name',
+  message: 'error_message',
+  stack: 'error_stack',
+  skipped: 'skipped',
+};
+const TIMES = { count: 'count', firstMs: 'first_ms', lastMs: 'last_ms', recent: 'recent' };
+
+type ExportedAttempt = ExportedEvent['attempts'][number];
+type AttemptRow = Omit<ExportedAttempt, 'error' | 'skipped'> & {
+  readonly name: string | null;
+  readonly message: string | null;
+  readonly stack: string | null;
+  readonly skipped: string | null;
+};
+
+interface ExportedRow
+  extends
+    EventKey,
+    Pick<ExportedEvent, 'type' | 'entity' | 'state' | 'receivedMs' | 'erasedMs' | 'body' | 'sha256' | 'fingerprint'> {
   readonly seq: number;
-  readonly type: string | null;
   readonly created_ms: number | null;
   readonly created_ns: number | null;
-  readonly entity: string | null;
   readonly verified: boolean | 0 | 1;
-  readonly state: EventState;
-  readonly dead_reason: DeadReason | null;
-  readonly received_ms: number;
-  readonly erased_ms: number | null;
-  readonly body: Uint8Array | null;
-  readonly body_sha256: Uint8Array | null;
+  readonly dead_reason: ExportedEvent['deadReason'];
   readonly trace: string | null;
-  /** these are `null` where only attempts say so */
+  /** these are `null` if only the attempts have them */
   readonly due_ms: number | null;
   readonly settled_ms: number | null;
   readonly begun: number | null;
   readonly failures: number | null;
   readonly crashes: number | null;
   readonly trigger: 'auto' | 'manual' | null;
-  readonly fingerprint: string | null;
   readonly yields: boolean | 0 | 1 | null;
   /** JSON */
   readonly ran: string | null;
@@ -189,89 +190,64 @@ interface ExportedRow extends EventKey {
 /** Selects events by their `seq`, in any order, in one statement: so it is of one moment. */
 function selectExported(dialect: Dialect): string {
   const { t, handled, state, jsonObject, jsonList } = dialect;
-  const object = (columns: readonly string[]): string =>
-    `${jsonObject}(${columns.map((column) => `'${column}', found.${column}`).join(', ')})`;
+  const object = (columns: Readonly<Record<string, string>>): string => {
+    const pairs = Object.entries(columns).map(([name, column]) => `'${name}', found.${column}`);
+    return `${jsonObject}(${pairs.join(', ')})`;
+  };
   const of = (selected: string, table: string): string =>
     `(SELECT ${selected} FROM ${table} AS found WHERE found.seq = events.seq LIMIT 1)`;
-  const times = object(['count', 'first_ms', 'last_ms', 'recent']);
+  const times = object(TIMES);
   return `
     SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,
-      events.verified, ${state}, events.received_ms, events.erased_ms, events.body, events.body_sha256, events.trace,
+      events.verified, ${state}, events.received_ms AS "receivedMs", events.erased_ms AS "erasedMs", events.body,
+      events.body_sha256 AS sha256, events.trace,
       ${handled.columns}, ${of(`${jsonList}(${object(ATTEMPT)})`, t.attempts)} AS ran,
       ${of(times, t.redeliveries)} AS again, ${of(times, t.conflicts)} AS other, ${of('found.body', t.conflicts)} AS other_body
     FROM ${listedEvents(dialect)} ${handled.joins}`;
 }
 
-const ATTEMPT = [
-  'number',
-  'trigger',
-  'outcome',
-  'started_ms',
-  'ended_ms',
-  'error_name',
-  'error_message',
-  'error_stack',
-  'skipped',
-] as const;
-
-interface AttemptRow {
-  readonly number: number;
-  readonly trigger: 'auto' | 'manual';
-  readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
-  readonly started_ms: number;
-  readonly ended_ms: number;
-  readonly error_name: string | null;
-  readonly error_message: string | null;
-  readonly error_stack: string | null;
-  readonly skipped: string | null;
-}
-
-interface TimesRow {
-  readonly count: number;
-  readonly first_ms: number;
-  readonly last_ms: number;
-  readonly recent: string;
-}
-
-/** The lines of events that are there, all as of one moment. */
-async function linesOf({ tables, named }: ExportSource, seqs: readonly number[]): Promise<readonly string[]> {
+/** A page of those events that exist, all as of one moment. */
+async function pageOf({ tables, named }: ExportSource, seqs: readonly number[]): Promise<ExportPage> {
   const { dialect } = tables;
   const asked = { text: selectExported(dialect), values: [seqs] };
   const found = await tables.read(({ rows }) => rows<ExportedRow>(asked));
   const rowOf = new Map(found.map((row) => [row.seq, row]));
-  return seqs.flatMap((seq) => {
+  const lines = seqs.flatMap((seq) => {
     const row = rowOf.get(seq);
     if (row === undefined) return [];
     const key = row.entity === null ? null : dialect.toKey(row.entity);
     if (key !== null && key !== row.entity) named.set(key, seq);
     return [eventLine(exportedEvent(dialect, row))];
   });
+  return { lines, events: lines.length, marks: 0 };
 }
 
 function exportedEvent({ fromJson }: Pick<Dialect, 'fromJson'>, row: ExportedRow): ExportedEvent {
-  const attempts = attemptsOf(fromJson(row.ran ?? '[]') as readonly AttemptRow[]);
+  const { endpoint, id, type, created_ms: ms, created_ns: ns, entity, state, receivedMs, erasedMs, body, sha256 } = row;
+  const ran = fromJson(row.ran ?? '[]') as readonly AttemptRow[]; // of selectExported
+  const attempts = ran.toSorted((one, other) => one.number - other.number).map(attemptOf);
   const other = timesOf(row.other);
   const handled = row.due_ms === null ? handledBy(row, attempts) : row;
   return {
-    endpoint: row.endpoint,
-    id: row.id,
-    type: row.type,
-    created: row.created_ms === null ? null : { ms: row.created_ms, ns: row.created_ns ?? 0 },
-    entity: row.entity,
+    endpoint,
+    id,
+    type,
+    created: ms === null ? null : { ms, ns: ns ?? 0 },
+    entity,
     verified: Boolean(row.verified),
-    state: row.state,
+    state,
     deadReason: row.dead_reason,
-    receivedMs: row.received_ms,
+    receivedMs,
     settledMs: handled.settled_ms,
-    dueMs: handled.due_ms ?? row.received_ms,
+    dueMs: handled.due_ms ?? receivedMs,
     begun: handled.begun ?? 0,
     failures: handled.failures ?? 0,
     crashes: handled.crashes ?? 0,
     trigger: row.trigger ?? 'auto',
     fingerprint: row.fingerprint,
-    erasedMs: row.erased_ms,
-    body: row.body,
-    sha256: row.body_sha256,
+    erasedMs,
+    body,
+    sha256,
     attempts,
     redeliveries: timesOf(row.again),
     conflict: other === null || row.other_body === null ? null : { ...other, body: row.other_body },
@@ -280,10 +256,10 @@ function exportedEvent({ fromJson }: Pick<Dialect, 'fromJson'>, row: ExportedRow
   };
 }
 
-/** Of what was processed here its attempts say the rest: since it was stored or rerun last, some have failed. */
+/** Derives the numbers of a processed event from its attempts since it was stored or rerun last. */
 function handledBy(
-  { received_ms: receivedMs }: ExportedRow,
-  attempts: ExportedEvent['attempts'],
+  { receivedMs }: ExportedRow,
+  attempts: readonly ExportedAttempt[],
 ): Pick<ExportedRow, 'settled_ms' | 'due_ms' | 'begun' | 'failures' | 'crashes'> {
   const since = attempts.findLastIndex(({ trigger }) => trigger === 'manual');
   const run = attempts.slice(Math.max(since, 0));
@@ -297,21 +273,14 @@ function handledBy(
   };
 }
 
-function attemptsOf(rows: readonly AttemptRow[]): ExportedEvent['attempts'] {
-  const inOrder = rows.toSorted((one, other) => one.number - other.number);
-  return inOrder.map(({ error_name: name, error_message: message, error_stack: stack, ...row }) => ({
-    number: row.number,
-    trigger: row.trigger,
-    outcome: row.outcome,
-    startedMs: row.started_ms,
-    endedMs: row.ended_ms,
-    error: name === null ? null : { name, message, stack },
-    ...(row.skipped !== null && { skipped: row.skipped }),
-  }));
+function attemptOf({ number, trigger, outcome, startedMs, endedMs, skipped, ...row }: AttemptRow): ExportedAttempt {
+  const { name, message, stack } = row;
+  const error = name === null ? null : { name, message, stack };
+  return { number, trigger, outcome, startedMs, endedMs, error, ...(skipped !== null && { skipped }) };
 }
 
 function timesOf(json: string | null): ExportedEvent['redeliveries'] {
   if (json === null) return null;
-  const { count, first_ms: firstMs, last_ms: lastMs, recent } = JSON.parse(json) as TimesRow;
-  return { count, firstMs, lastMs, recentMs: JSON.parse(recent) as number[] };
+  const { recent, ...times } = JSON.parse(json) as { count: number; firstMs: number; lastMs: number; recent: string };
+  return { ...times, recentMs: JSON.parse(recent) as number[] };
 }

@@ -1,22 +1,21 @@
 import { LONGEST_WAIT_MS } from '../../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
 import { parseInstant, type Instant } from '../../events/instant.ts';
-import { unquoted, jsonText } from '../../events/json.ts';
+import { jsonText, unquoted } from '../../events/json.ts';
 import { readEvent } from '../../events/parse.ts';
 import { tokensAt } from './finding/bodies.ts';
 import type { ExportedEvent } from './transfer.ts';
 
-/** What an import believes, and when it takes place. */
 export interface ImportRules {
-  /** what no body says is taken from the line: that a signature was verified, the name of the entity, marks of entities */
+  /** facts that are not in the body are taken from the line: a verified signature, the entity's name, marks of entities */
   readonly trusted: boolean;
-  /** how events get their entity, where the line is not believed */
+  /** the rule that names entities, if the line is not trusted */
   readonly entity?: EntityOf | undefined;
   /** milliseconds since 1970 */
   readonly now: number;
 }
 
-/** An event as it comes in, or why its line is refused: never with anything of its body. */
+/** An event to import, or why its line is refused: never with anything of its body. */
 type ImportedEvent =
   | { readonly event: ExportedEvent; readonly raisesMark: boolean; readonly trusted: boolean }
   | { readonly fault: string };
@@ -25,14 +24,14 @@ type ImportedEvent =
 const LONGEST_UNTRUSTED_WAIT_MS = 24 * 60 * 60_000;
 
 /**
- * What an import makes of the line of an event. Its body is what was received, so it says the id, the type, the time,
- * whether it is valid, and what it is about; the line may be anybody's text. A tombstone has no body to ask.
+ * Reads the line of an event. Its body is what was received, so it decides the id, the type, the time, the entity, and whether
+ * the event is valid; the line may be anybody's text. A tombstone has no body.
  */
 export function importedEvent(line: ExportedEvent, rules: ImportRules): ImportedEvent {
   const fault =
     otherId(line.id, line.body, 'body') ?? otherId(line.id, line.conflict?.body ?? null, 'conflicting body');
   if (fault !== null) return { fault };
-  const content = line.body === null ? contentOfTombstone(line) : contentOf(line, line.body, rules);
+  const content = line.body === null ? {} : contentOf(line, line.body, rules);
   if (content === null) return { fault: 'its body is invalid, although its state is that of a valid event' };
   const event = inTime({ ...line, ...content, verified: rules.trusted && line.verified }, rules);
   const raisesMark = event.state === 'processed' && (rules.trusted || event.body !== null);
@@ -48,18 +47,12 @@ function otherId(id: string, body: Uint8Array | null, name: string): string | nu
   return own === id ? null : `its ${name} contains a different id`;
 }
 
-type Content = Partial<ExportedEvent> & Pick<ExportedEvent, 'type' | 'created' | 'entity'>;
-
-function contentOfTombstone({ type, created, entity }: ExportedEvent): Content {
-  return { type, created, entity };
-}
-
-/** `null` when the line says of a body what cannot have been. */
+/** `null` if the line contradicts the body. */
 function contentOf(
   line: ExportedEvent,
   body: Uint8Array,
   { trusted, entity = entityOf, now }: ImportRules,
-): Content | null {
+): Partial<ExportedEvent> | null {
   const { parsed, facts } = readEvent(body);
   const type = facts?.type ?? null;
   const about = parsed.ok ? namedEntity(entity, parsed.event) : null;
@@ -83,12 +76,22 @@ function createdIn(body: Uint8Array): Instant | null {
   return token?.startsWith('"') === true ? parseInstant(unquoted(token)) : null;
 }
 
-/** Nothing happened later than now, and nothing waits for ever; what was being handled is due, as its handler is elsewhere. */
+/**
+ * Moves times that cannot be: nothing happened later than now, and nothing waits for ever. An event that was being handled is
+ * due, as its handler is elsewhere.
+ */
 export function inTime(event: ExportedEvent, { now, trusted }: Pick<ImportRules, 'now' | 'trusted'>): ExportedEvent {
   const past = (ms: number): number => Math.min(ms, now);
   const pastOrNone = (ms: number | null): number | null => (ms === null ? null : past(ms));
   const interrupted = event.state === 'processing';
   const { redeliveries, conflict } = event;
+  const pastOf = <T extends NonNullable<ExportedEvent['redeliveries']>>(times: T | null): T | null =>
+    times && {
+      ...times,
+      firstMs: past(times.firstMs),
+      lastMs: past(times.lastMs),
+      recentMs: times.recentMs.map(past),
+    };
   return {
     ...event,
     state: interrupted ? 'pending' : event.state,
@@ -101,14 +104,7 @@ export function inTime(event: ExportedEvent, { now, trusted }: Pick<ImportRules,
       startedMs: past(attempt.startedMs),
       endedMs: past(attempt.endedMs),
     })),
-    redeliveries: redeliveries === null ? null : { ...redeliveries, ...pastOccurrences(redeliveries, past) },
-    conflict: conflict === null ? null : { ...conflict, ...pastOccurrences(conflict, past) },
+    redeliveries: pastOf(redeliveries),
+    conflict: pastOf(conflict),
   };
-}
-
-function pastOccurrences(
-  { firstMs, lastMs, recentMs }: NonNullable<ExportedEvent['redeliveries']>,
-  past: (ms: number) => number,
-): Pick<NonNullable<ExportedEvent['redeliveries']>, 'firstMs' | 'lastMs' | 'recentMs'> {
-  return { firstMs: past(firstMs), lastMs: past(lastMs), recentMs: recentMs.map(past) };
 }

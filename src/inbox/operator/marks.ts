@@ -19,7 +19,6 @@ export interface Marks {
   marks(since: number, until: number): Promise<readonly Mark[]>;
 }
 
-/** The columns of a `KeptMark`. */
 const MARK = 'seq, name, at_ms AS at, seen_ms AS "seenAt", ended_ms AS "endedAt"';
 
 /** The releases and secrets of an inbox. One machine waits for the other: both may have a new release at once. */

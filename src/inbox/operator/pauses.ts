@@ -39,7 +39,6 @@ interface CountedRow extends PauseRow {
   readonly unseen: unknown;
 }
 
-/** The pauses of an inbox. */
 export function pauses(tables: OperatorTables): Pauses {
   const { t, aside, ready } = tables.dialect;
   const ofType = `${t.pauses} WHERE endpoint = $1 AND type = $2`;

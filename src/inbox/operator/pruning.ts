@@ -22,9 +22,7 @@ export interface PruneStep {
 }
 
 interface CountOptions {
-  /** stops after the batch under way */
   readonly signal?: AbortSignal | undefined;
-  /** called with the number of events so far */
   readonly onProgress?: ((found: number) => void) | undefined;
 }
 
@@ -58,11 +56,9 @@ export interface PruningEngine {
   ) => Promise<Omit<PruneStep, 'next'> & Pick<PrunePlan, 'worked'>>;
 }
 
-/** So many events are counted between two turns of the event loop. */
 const COUNTED = 1_000;
 
 export function pruning({ hasIndex, lookAt, prune }: PruningEngine): Pruning {
-  /** Events that can be pruned, state by state, in the order in which they were settled: up to `limit`. */
   async function candidates(
     criteria: PruneCriteria,
     after: PrunePosition | null,

@@ -84,7 +84,6 @@ export interface SearchRequest extends PageRequest, Abortable {
 }
 
 export interface CountRequest extends Abortable {
-  /** at most so many events are looked at */
   readonly examined?: number;
 }
 
@@ -106,7 +105,6 @@ export interface FoundName {
   readonly name: string;
 }
 
-/** Searches of events. */
 export interface Search {
   /**
    * Searches events, newest first unless another order is set. For each page, the inbox examines at most a few thousand
@@ -257,6 +255,15 @@ const oneOf =
   (value: unknown): boolean =>
     names.some((name) => name === value);
 
+/** JSON has no dates. */
+export const filterTimes = [
+  'since',
+  'until',
+  'failedSince',
+  'failedUntil',
+  'ignoredSince',
+] as const satisfies readonly (keyof EventFilter)[];
+
 const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> = {
   endpoint: text,
   id: text,
@@ -282,9 +289,8 @@ const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> =
 };
 
 /**
- * Refuses a filter that says something else than it seems to: with a condition that is unknown or misspelt, it would find
- * more events than are meant, and actions on them cannot be undone. Refuses one, too, that asks for more than a
- * search should be asked for.
+ * Refuses a filter with an unknown condition: it would find more events than are meant, and actions on them cannot be
+ * undone. Refuses one, too, that asks for too much.
  *
  * @throws ConfigurationError `INVALID_OPTION`
  */
@@ -296,8 +302,10 @@ export function assertFilter(filter: EventFilter): void {
         `Unknown filter condition ${JSON.stringify(name.slice(0, 100))}. Allowed: ${Object.keys(checks).join(', ')}.`,
       );
     }
-    // Before each of them is looked at: there may be very many.
-    if (Array.isArray(value)) assertFew(name, value.length);
+    const most = name === 'body' ? MOST_BODY_CONDITIONS : MOST_LISTED;
+    if (Array.isArray(value) && value.length > most) {
+      throw refused(`The filter condition ${name} must have at most ${most} values, not ${value.length}.`);
+    }
     if (!checks[name as keyof EventFilter](value)) throw refused(`The filter condition ${name} has an invalid value.`);
     if (textsOf(value).some((one) => one.length > LONGEST_TEXT)) {
       throw refused(`The filter condition ${name} must have at most ${LONGEST_TEXT} characters.`);
@@ -306,7 +314,6 @@ export function assertFilter(filter: EventFilter): void {
   for (const { path } of filter.body ?? []) bodyPath(path);
 }
 
-/** Why a filter would be refused, or `null`. */
 export function filterFault(filter: EventFilter): string | null {
   try {
     assertFilter(filter);
@@ -317,13 +324,6 @@ export function filterFault(filter: EventFilter): string | null {
   }
 }
 
-function assertFew(name: string, count: number): void {
-  const most = name === 'body' ? MOST_BODY_CONDITIONS : MOST_LISTED;
-  if (count <= most) return;
-  throw refused(`The filter condition ${name} must have at most ${most} values, not ${count}.`);
-}
-
-/** Every text in a condition that was checked. */
 function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(textsOf);
@@ -336,25 +336,15 @@ function refused(message: string): ConfigurationError {
 }
 
 function isEventKey(value: unknown): value is EventKey {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'endpoint' in value &&
-    text(value.endpoint) &&
-    'id' in value &&
-    text(value.id)
-  );
+  return hasTexts(value, ['endpoint', 'id']);
 }
 
 function isBodyCondition(value: unknown): value is BodyCondition {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'path' in value &&
-    text(value.path) &&
-    'value' in value &&
-    text(value.value)
-  );
+  return hasTexts(value, ['path', 'value']);
+}
+
+function hasTexts(value: unknown, names: readonly string[]): boolean {
+  return typeof value === 'object' && value !== null && names.every((name) => text(Reflect.get(value, name)));
 }
 
 const USUAL_LIMIT = 50;

@@ -10,7 +10,6 @@ export interface Statement {
   readonly values?: readonly unknown[];
 }
 
-/** The tables that both databases have. */
 export const sharedTables = [
   'events',
   'attempts',
@@ -32,9 +31,7 @@ export const sharedTables = [
 ] as const;
 
 export interface Dialect {
-  /** the full names of the tables */
   readonly t: Readonly<Record<(typeof sharedTables)[number], string>>;
-  /** Finds the event with an id and an endpoint. */
   readonly keyIs: (id: string, endpoint: string) => string;
   /** Whether a column has one of the values of a list. */
   readonly anyOf: (column: string, parameter: string, type: 'bigint' | 'text') => string;
@@ -97,20 +94,16 @@ export interface Change<Result, Row> {
   /** It does no harm if it is done twice. */
   readonly isRepeatable?: true;
   readonly load?: (clock: Clock) => readonly Statement[];
-  /** @param loaded - the rows of each statement */
   readonly plan: (loaded: readonly (readonly Row[])[], clock: Clock) => Plan<Result>;
 }
 
 export interface Plan<Result> {
-  /** They run in this order. */
   readonly save?: readonly Statement[];
-  /** @param saved - the rows of each statement that `RETURNING` gives */
   readonly result: (saved: readonly (readonly unknown[])[]) => Result;
 }
 
 export type Read = <T>(work: (reader: Reader) => Promise<T>) => Promise<T>;
 
-/** The tables of an inbox, as operators reach them. */
 export interface OperatorTables {
   readonly dialect: Dialect;
   /** Reads from one connection. It may be tried again. */

@@ -1,24 +1,16 @@
 import { readEvent } from '../../events/parse.ts';
-import type { EventKey, DeadReason, EventState } from '../event.ts';
+import type { DeadReason, EventKey } from '../event.ts';
 import type { ActedRow } from '../rules/operator-acts.ts';
-import type { AttemptError } from '../work.ts';
 import type { EventSummary } from './search.ts';
 import type { Clock, Dialect, Reader, Statement } from './sql.ts';
 
-/** A row of `selectSummaries`; the CHECKs of the tables hold the unions. */
-export interface SummaryRow extends EventKey {
-  readonly seq: number;
-  readonly type: string | null;
-  readonly entity: string | null;
+export interface SummaryRow
+  extends EventKey, Pick<EventSummary, 'seq' | 'type' | 'entity' | 'state' | 'attempts' | 'failures' | 'fingerprint'> {
   readonly verified: unknown;
-  readonly state: EventState;
   readonly dead_reason: DeadReason | null;
   readonly received_ms: number;
   readonly settled_ms: number | null;
   readonly due_ms: number | null;
-  readonly attempts: number;
-  readonly failures: number;
-  readonly fingerprint: string | null;
   /** `null` for a tombstone */
   readonly bytes: number | null;
   readonly redeliveries: number | null;
@@ -28,6 +20,9 @@ export interface SummaryRow extends EventKey {
   /** the body of an invalid event, unless it is large */
   readonly unread: Uint8Array | null;
 }
+
+/** A larger body is not read only to find its faults. */
+const MOST_READ_BYTES = 64 * 1024;
 
 /** A column of the last attempt of `event` that has an error. */
 export function lastFailed(t: Dialect['t'], column: 'error_name' | 'error_message'): string {
@@ -45,7 +40,6 @@ export function listedEvents({ t, list, joinRow }: Pick<Dialect, 't' | 'list' | 
   return `${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)}`;
 }
 
-/** What is shown of events, everything but their bytes. */
 function selectSummaries(dialect: Dialect, events: string): string {
   const { t } = dialect;
   return `
@@ -63,7 +57,7 @@ export function summariesBySeq(dialect: Dialect, seqs: readonly number[]): Requi
   return { text: selectSummaries(dialect, listedEvents(dialect)), values: [seqs] };
 }
 
-/** The summaries of events by their `seq`, in this order; those that are not there are left out. */
+/** The summaries of those events that exist, in this order. */
 export async function summariesOf(
   { rows, ...clock }: Reader,
   dialect: Dialect,
@@ -75,7 +69,6 @@ export async function summariesOf(
   return seqs.flatMap((seq) => summaries.get(seq) ?? []);
 }
 
-/** The summary of the event of a key, or `null`. */
 export async function summaryOfKey(
   { rows, ...clock }: Reader,
   dialect: Dialect,
@@ -86,33 +79,32 @@ export async function summaryOfKey(
   return row === undefined ? null : summaryOf(row, clock);
 }
 
-/** A row as it is shown, by the caller's clock. */
 export function summaryOf(row: SummaryRow, { toCaller }: Pick<Clock, 'toCaller'>): EventSummary {
+  const { seq, endpoint, id, type, entity, state, dead_reason: deadReason, attempts, failures, bytes } = row;
   const at = (ms: number | null): Date | null => (ms === null ? null : new Date(toCaller(ms)));
   return {
-    seq: row.seq,
-    endpoint: row.endpoint,
-    id: row.id,
-    type: row.type,
-    entity: row.entity,
+    seq,
+    endpoint,
+    id,
+    type,
+    entity,
     verified: Boolean(row.verified),
-    state: row.state,
-    deadReason: row.dead_reason,
+    state,
+    deadReason,
     receivedAt: new Date(toCaller(row.received_ms)),
     settledAt: at(row.settled_ms),
-    dueAt: row.state === 'pending' ? at(row.due_ms) : null,
-    attempts: row.attempts,
-    failures: row.failures,
+    dueAt: state === 'pending' ? at(row.due_ms) : null,
+    attempts,
+    failures,
     redeliveries: row.redeliveries ?? 0,
     conflicts: row.conflicts ?? 0,
     lastError: lastErrorOf(row) ?? (row.unread === null ? null : invalidityOf(row.unread)),
-    // Where nobody has said why, the reason is what an event is grouped by. A tombstone is in no group.
-    fingerprint: row.state === 'dead' && row.bytes !== null ? (row.fingerprint ?? row.dead_reason) : null,
-    pruned: row.bytes === null,
+    // Without an error, the reason is the group of an event. A tombstone is in no group.
+    fingerprint: state === 'dead' && bytes !== null ? (row.fingerprint ?? deadReason) : null,
+    pruned: bytes === null,
   };
 }
 
-/** The error of the last attempt that has one. */
 export function lastErrorOf({
   error_name: name,
   error_message: message,
@@ -120,17 +112,12 @@ export function lastErrorOf({
   return name === null ? null : { name, message: message ?? '' };
 }
 
-/** A body that is larger is not read only to say what is wrong with it. */
-const MOST_READ_BYTES = 64 * 1024;
-
-/** What today's schemas find wrong with an invalid event, which no handler has been given. */
-function invalidityOf(body: Uint8Array): Pick<AttemptError, 'name' | 'message'> {
+function invalidityOf(body: Uint8Array): EventSummary['lastError'] {
   const { parsed } = readEvent(body);
   if (parsed.ok) return { name: 'InvalidEvent', message: 'the event fits the current schemas of hookbox; rerun it' };
   return { name: 'InvalidEvent', message: parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ') };
 }
 
-/** The columns of an `ActedRow`. */
 export interface ActedColumns extends Omit<ActedRow, 'deadReason' | 'dueMs' | 'pruned' | 'erased'> {
   readonly dead_reason: DeadReason | null;
   readonly due_ms: number | null;
@@ -146,23 +133,17 @@ export function actedColumns({ stateToActOn, queued }: Dialect): string {
 }
 
 export function actedRow({ dead_reason: deadReason, due_ms: dueMs, pruned, erased, ...row }: ActedColumns): ActedRow {
-  return {
-    ...row,
-    deadReason,
-    pruned: Boolean(pruned),
-    erased: Boolean(erased),
-    ...(dueMs !== null && { dueMs }),
-  };
+  const flags = { pruned: Boolean(pruned), erased: Boolean(erased) };
+  return { ...row, deadReason, ...flags, ...(dueMs !== null && { dueMs }) };
 }
 
-/** Finds events by their numbers, for `actedInOrder`. */
 export function selectActed(dialect: Dialect, seqs: readonly number[]): Required<Statement> {
   const { t, event, anyOf } = dialect;
   const from = `${t.events} AS events ${event.joins} WHERE ${anyOf('events.seq', '$1', 'bigint')}`;
   return { text: `SELECT ${actedColumns(dialect)} FROM ${from}`, values: [seqs] };
 }
 
-/** @returns `null` where there is no event of this number */
+/** @returns `null` where no event has the number */
 export function actedInOrder(seqs: readonly number[], found: readonly unknown[]): readonly (ActedRow | null)[] {
   const rows = new Map((found as readonly ActedColumns[]).map((row) => [row.seq, actedRow(row)])); // of selectActed
   return seqs.map((seq) => rows.get(seq) ?? null);

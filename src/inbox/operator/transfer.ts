@@ -14,12 +14,12 @@ export interface ImportCounts {
   readonly different: number;
 }
 
-/** What is to be taken in, as `importedEvent` has it: the newest event of an entity that was processed is marked. */
+/** A record to import, as `importedEvent` makes it. A mark is the newest event of an entity that was processed. */
 export type ImportRecord =
   | { readonly event: ExportedEvent; readonly raisesMark: boolean; readonly trusted: boolean }
   | { readonly mark: ExportedMark };
 
-/** Some lines of an export, without line endings, and how much they tell. */
+/** Some lines of an export, without line endings, and the numbers of events and marks in them. */
 export interface ExportPage {
   readonly lines: readonly string[];
   readonly events: number;
@@ -48,28 +48,26 @@ export interface Transfer {
   backup(file: string): Promise<number>;
 }
 
-/** An export is lines of JSON: a first one, what is paused, the events in the order of arrival, the marks of entities, and a last one. */
+/** An export is lines of JSON: a first one, the pauses, the events in the order of arrival, the marks of entities, and a last one. */
 const VERSION = 1;
 
 /** Characters: an event's body, its newest other body and its errors fit many times over. */
 export const LONGEST_LINE = 256 * 1024 * 1024;
 
-/** An event with everything that is kept about it, but for what only means something in the file where it is handled. */
+/** An event with its history, without what only means something in the file where it is handled. */
 export type ExportedEvent = z.output<typeof eventSchema>;
-/** The newest event of an entity that was processed. */
 export type ExportedMark = z.output<typeof markSchema>;
-/** A type that is paused. */
 export type ExportedPause = z.output<typeof pauseSchema>;
-/** How many events and marks there are: a file that was cut off lacks this. */
 export type ExportTotals = z.output<typeof totalsSchema>;
 
-type ExportRecord =
+/** A line of an export, or its fault, which never quotes the line: it may hold a body. */
+type ExportLine =
+  | { readonly first: true }
   | { readonly event: ExportedEvent }
   | { readonly mark: ExportedMark }
-  | { readonly pause: ExportedPause };
-
-/** What a line of an export says, or what is wrong with it. Never quotes the line: it may hold a body. */
-type ExportLine = { readonly first: true } | ExportRecord | { readonly end: ExportTotals } | { readonly fault: string };
+  | { readonly pause: ExportedPause }
+  | { readonly end: ExportTotals }
+  | { readonly fault: string };
 
 export const FIRST_LINE = JSON.stringify({ hookbox: 'export', version: VERSION });
 
@@ -107,11 +105,13 @@ export function readExportLine(text: string): ExportLine {
   }
   if (typeof value !== 'object' || value === null) return { fault: NO_LINE };
   if ('hookbox' in value) return first(value);
-  if ('event' in value) return read(value, eventLineSchema);
-  if ('mark' in value) return read(value, markLineSchema);
-  if ('pause' in value) return read(value, pauseLineSchema);
-  if ('end' in value) return read(value, endLineSchema);
-  return { fault: NO_LINE };
+  const schema = Object.entries(lineSchemas).find(([kind]) => kind in value)?.[1];
+  if (schema === undefined) return { fault: NO_LINE };
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  // Only names of the schema are in a path; any other is somebody's text.
+  const path = result.error.issues[0]?.path.join('.');
+  return { fault: `its ${path === '' ? 'fields' : path} must not have this value` };
 }
 
 const NO_LINE = 'it is not a line of an exact hookbox export; exports as csv or json cannot be imported';
@@ -123,27 +123,20 @@ function first(value: object): ExportLine {
   return firstLineSchema.safeParse(value).success ? { first: true } : { fault: NO_LINE };
 }
 
-function read<Line>(value: object, schema: z.ZodType<Line>): Line | { readonly fault: string } {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  // Only names that stand in the schema are in a path; any other is somebody's text.
-  const path = result.error.issues[0]?.path.join('.');
-  return { fault: `its ${path === '' ? 'fields' : path} must not have this value` };
-}
-
 /** No counter comes to more in the life of an inbox, and sums of it stay exact. */
 const whole = z.int().min(0).max(1_000_000_000);
-/** What clocks say: the years 1970 to 9999. */
+/** The times of clocks: the years 1970 to 9999. */
 const ms = z.int().min(0).max(253_402_300_799_999);
-/** The names that are made of what a body says may be as long as that. */
+/** The names that are made of a body's texts may be as long as that. */
 const text = z.string().max(4 * 1024 * 1024);
-const endpoint = z.string().min(1).max(1_000);
-/** What a service can say: a date of four digits for the year, in any zone. */
+const name = (longest: number) => z.string().min(1).max(longest);
+const endpoint = name(1_000);
+/** The times of a service: a date of four digits for the year, in any zone. */
 const instant = z.strictObject({
   ms: z.int().min(-62_167_305_600_000).max(253_402_387_199_999),
   ns: z.int().min(0).max(999_999),
 });
-/** What is cut ends with a character that says so. */
+/** A text that was cut ends with a character that says so. */
 const errorText = (characters: number) => z.string().max(characters + 1);
 const bytes = z
   .string()
@@ -190,7 +183,6 @@ const eventSchema = z
     receivedMs: ms,
     settledMs: ms.nullable(),
     dueMs: ms,
-    /** runs of a handler that have begun */
     begun: whole,
     failures: whole,
     crashes: whole,
@@ -211,7 +203,7 @@ const eventSchema = z
     /** a pending one that has failed and lets newer events of its entity pass */
     yields: z.literal(true).optional(),
   })
-  // What the CHECKs of the tables hold, and more: a line that breaks one shall be told by its number.
+  // The CHECKs of the tables, and more: the number of a line that breaks one is reported.
   .superRefine((event, context) => {
     const settled = event.state !== 'pending' && event.state !== 'processing';
     const isUnknown = event.sha256?.byteLength === 0 && event.state === 'processed';
@@ -224,13 +216,11 @@ const eventSchema = z
       body: event.body === null ? settled : event.erasedMs === null,
       sha256: (event.body === null) === (event.sha256 !== null) && (event.sha256?.byteLength !== 0 || isUnknown),
       entity: event.entity === null || event.erasedMs === null,
-      conflict:
-        event.conflict === null ||
-        (isCounted(event.conflict) && (event.erasedMs === null || event.conflict.body.byteLength === 0)),
+      conflict: isCounted(event.conflict) && (event.erasedMs === null || (event.conflict?.body.byteLength ?? 0) === 0),
       begun: event.begun >= Math.max(numbers.at(-1) ?? 0, event.failures + event.crashes),
-      // Nobody says why a handler has crashed.
+      // A crash has no error.
       fingerprint: event.fingerprint === null || event.deadReason === 'failed' || event.deadReason === 'invalid',
-      redeliveries: event.redeliveries === null || isCounted(event.redeliveries),
+      redeliveries: isCounted(event.redeliveries),
       attempts:
         numbers.every((number, at) => number > (numbers[at - 1] ?? 0)) &&
         event.attempts.every(({ outcome, error }) => outcome !== 'failed' || error !== null),
@@ -240,8 +230,11 @@ const eventSchema = z
     }
   });
 
+function isCounted(times: { readonly count: number; readonly recentMs: readonly number[] } | null): boolean {
+  return times === null || times.count >= times.recentMs.length;
+}
+
 const markSchema = z.strictObject({ entity: text, endpoint, created: instant });
-const name = (longest: number) => z.string().min(1).max(longest);
 const pauseSchema = z.strictObject({
   endpoint: name(LONGEST_OF_LANE.endpoint),
   type: name(LONGEST_OF_LANE.type),
@@ -250,14 +243,12 @@ const pauseSchema = z.strictObject({
 const totalsSchema = z.strictObject({ events: whole, marks: whole });
 
 const firstLineSchema = z.strictObject({ hookbox: z.literal('export'), version: z.literal(VERSION) });
-const eventLineSchema = z.strictObject({ event: eventSchema });
-const markLineSchema = z.strictObject({ mark: markSchema });
-const pauseLineSchema = z.strictObject({ pause: pauseSchema });
-const endLineSchema = z.strictObject({ end: totalsSchema });
-
-function isCounted({ count, recentMs }: { readonly count: number; readonly recentMs: readonly number[] }): boolean {
-  return count >= recentMs.length;
-}
+const lineSchemas: Readonly<Record<string, z.ZodType<ExportLine>>> = {
+  event: z.strictObject({ event: eventSchema }),
+  mark: z.strictObject({ mark: markSchema }),
+  pause: z.strictObject({ pause: pauseSchema }),
+  end: z.strictObject({ end: totalsSchema }),
+};
 
 function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');

@@ -43,7 +43,6 @@ async function giveTurns(): Promise<void> {
   isGivingTurns = false;
 }
 
-/** Work that is done a slice at a time. */
 export class SlicedWork {
   readonly #signal: AbortSignal | undefined;
   #startedAt = 0;
@@ -65,7 +64,6 @@ export class SlicedWork {
     return work;
   }
 
-  /** For how long it has worked, in milliseconds. */
   get workedMs(): number {
     return this.#workedMs + this.#sliceMs;
   }

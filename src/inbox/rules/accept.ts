@@ -11,18 +11,14 @@ export const MANY_FRESH = 100;
 /** Stands for another body of an erased event: only the number of these bodies is kept. No event has an empty body. */
 const NO_BYTES = new Uint8Array();
 
-/** The events that may have to run before a new one. */
 export interface Ahead {
-  /** `MANY_FRESH` events or more that no processor has looked at */
   readonly isCrowded: boolean;
   readonly isPaused: boolean;
   /** a lease or a pending event of its entity; of a crowd, not all are looked at */
   readonly isEntityBusy: boolean;
-  /** a newer event of its entity was processed */
   readonly isSuperseded: boolean;
   /** the latest time at which a lease was written */
   readonly latest: number;
-  /** times of pending events are being moved back */
   readonly isMovingBack: boolean;
 }
 
@@ -38,7 +34,6 @@ export interface FirstState {
   readonly state: 'pending' | 'processing' | 'dead';
   readonly deadReason: 'invalid' | null;
   readonly settledAt: number | null;
-  /** no processor has looked at it */
   readonly isFresh: boolean;
 }
 
@@ -54,16 +49,13 @@ export function firstStateOf(
   return runs ? RUNNING : PENDING;
 }
 
-/** The stored event of a key that arrives again. */
 export interface KnownEvent extends StoredBody, Queue {
   readonly seq: number;
   readonly state: EventState;
   readonly invalid: boolean;
   readonly verified: boolean;
   readonly erased?: boolean;
-  /** when it was delivered again; `null` for never */
   readonly redeliveries: Times | null;
-  /** when it was delivered with another body; `null` for never */
   readonly conflicts: Times | null;
 }
 
@@ -99,21 +91,17 @@ export function resolve(
   return 'conflict';
 }
 
-/** The changes that deliveries of one known key make. */
 export interface DeliveredAgain {
-  /** the stored event after them */
   readonly event: KnownEvent;
   /** the newest body that is kept beside the event; `null` if they bring none */
   readonly beside: Uint8Array | null;
   /** the delivery that replaces the stored event; `null` if the event stays */
   readonly replacement: IncomingEvent | null;
-  /** a signature verified the event that stays */
   readonly isVerified: boolean;
   /** queues that the event may have left: their next events may be claimed */
   readonly left: readonly Queue[];
 }
 
-/** A known event before its deliveries. */
 export function unchanged(event: KnownEvent): DeliveredAgain {
   return { event, beside: null, replacement: null, isVerified: false, left: [] };
 }
@@ -187,14 +175,12 @@ export function oneMore(before: Times | null, at: number): Times {
   return { count: count + 1, first, last: at, recent: [...recent, at].slice(-RECENT) };
 }
 
-/** As an inbox shows them. */
 export function occurrencesOf(times: Times | null): Occurrences {
   if (times === null) return { count: 0, firstAt: null, lastAt: null, recent: [] };
   const { count, first, last, recent } = times;
   return { count, firstAt: new Date(first), lastAt: new Date(last), recent: recent.map((ms) => new Date(ms)) };
 }
 
-/** A body, or the hash of a body that was removed. */
 export interface StoredBody {
   readonly body: Uint8Array | null;
   readonly hash: Uint8Array | null;

@@ -53,7 +53,6 @@ export function isRunning(event: HeldEvent | undefined): event is HeldEvent {
   return event !== undefined && !event.isProcessed;
 }
 
-/** Ends the lease of a processed event: the next one of its entity may be claimed. */
 export function endLease({ seq, next }: HeldEvent, budget?: Budget): readonly Change[] {
   return [{ kind: 'lease ended', seq }, ...unpark(next, budget)];
 }
@@ -96,7 +95,6 @@ export function countChange(counts: Counting['counts'], change: Change): void {
   if (ending.counted !== null) counts.countType(ending.counted, event.type);
 }
 
-/** A settlement that ends an attempt, and not only its lease. */
 export type EndOfAttempt = Exclude<Settlement, { readonly outcome: 'committed' }>;
 
 const PROCESSED: Ending = Object.freeze({
@@ -108,7 +106,6 @@ const PROCESSED: Ending = Object.freeze({
   counted: 'processed',
 });
 
-/** Where an attempt that has ended leaves its event. */
 export function endingOf(settlement: EndOfAttempt, now: number): Ending {
   switch (settlement.outcome) {
     case 'processed':
@@ -132,7 +129,6 @@ export function endingOf(settlement: EndOfAttempt, now: number): Ending {
 /** An event is dead(crashed) after this many crashes. */
 export const MAX_CRASHES = 3;
 
-/** The end of an attempt whose lease ran out. */
 export function crashEnding(crashesBefore: number, now: number): Ending {
   const crash = { outcome: 'crashed', error: null, failed: 0, crashed: 1 } as const;
   if (crashesBefore + 1 < MAX_CRASHES) return { ...crash, state: 'pending', dueAt: now, counted: 'failed' };
@@ -140,7 +136,6 @@ export function crashEnding(crashesBefore: number, now: number): Ending {
   return { ...crash, state: 'dead', deadReason: 'crashed', fingerprint: null, counted: 'dead' };
 }
 
-/** An attempt that a claim has found crashed, with its event, as engines keep it. */
 export interface FoundCrash {
   readonly type: string | null;
   readonly attempt: number;
@@ -175,14 +170,12 @@ export const COMMITTED_BY_ITSELF =
   'The function in ctx.transaction ran COMMIT itself. The writes before COMMIT are committed, so the event is dead ' +
   'and is not retried. Leave COMMIT to hookbox. Before you rerun the event, check which writes were committed.';
 
-/** How the attempt of such a function ends. */
 export const COMMITTED_ALONE: Extract<Settlement, { readonly outcome: 'dead' }> = {
   outcome: 'dead',
   reason: 'failed',
   error: { name: 'TransactionError', message: COMMITTED_BY_ITSELF, stack: null },
 };
 
-/** Whether an attempt has ended so, by its error. */
 export function isCommittedAlone(message: string | null): boolean {
   return message === COMMITTED_BY_ITSELF;
 }

@@ -1,7 +1,6 @@
 /** So many bytes of bodies one transaction rewrites at most, and one event more: deliveries share its commit. */
 const MOST_BYTES = 1024 * 1024;
 
-/** Bounds how much of what waits one transaction rewrites. */
 export class Budget {
   #left: number;
 
@@ -13,7 +12,6 @@ export class Budget {
     return this.#left <= 0;
   }
 
-  /** @param bytes - the length of the body of an event that changes */
   spend(bytes: number): void {
     this.#left -= bytes;
   }
@@ -32,10 +30,8 @@ export function withinBudget<E extends { readonly bytes: number }>(
   return after === -1 ? events : events.slice(0, after);
 }
 
-/** Bounds one transaction over many events by time. */
 export interface TimeSlice {
   /** Counts a row with the length of its body; `true` when it is time to write what came together, and to ask `isOver`. */
   add(bytes: number): boolean;
-  /** Whether to stop and leave the rest to another transaction. */
   isOver(): boolean;
 }

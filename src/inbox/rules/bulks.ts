@@ -6,14 +6,12 @@ import { addNames, recordOf, sumsOf, type Sums } from './counted.ts';
 import { actedAt, type ActedRow, type Acting } from './operator-acts.ts';
 import { askedByFilter, mayBeDone } from './decide-act.ts';
 
-/** So many events are added or worked at once, at most. */
 export const MOST_AT_ONCE = 1_000;
 /** A preview that takes longer has died. */
 const PREVIEW_MS = 3_600_000;
 /** How long a preview that nobody runs is kept, and the results of a bulk event by event. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 
-/** A bulk whose snapshot is being taken: nobody sees it yet. */
 export interface FillingBulk extends Pick<Bulk, 'id' | 'act' | 'force' | 'filter' | 'breakdown'> {
   /** when its preview began; the snapshot has each event as it was then, as far as that depends on the time */
   readonly createdMs: number;
@@ -49,7 +47,6 @@ export function planSnapshot(
 const MOST_NAMES = 100;
 const NAME_CHARACTERS = 200;
 
-/** Counts the events of a bulk action one by one. */
 export class BreakdownSums {
   readonly #states: Sums;
   readonly #types: Sums;
@@ -105,7 +102,6 @@ export function actingOf({ act, force, filter }: StoredBulk, { now }: Author, en
   return { asked: askedByFilter(act, force, filter), now, entity };
 }
 
-/** The changes that a batch makes to its bulk; milliseconds since 1970. */
 interface BulkProgress extends Pick<StoredBulk, 'actor' | 'reason' | 'worked' | 'counts'> {
   readonly state: 'running' | 'done';
   readonly started: number;
@@ -137,10 +133,8 @@ export function planProgress(
   };
 }
 
-/** How a batch leaves its bulk; `bulk` is `null` if it does not exist. */
 export interface BulkStep {
   readonly bulk: StoredBulk | null;
-  /** whether an event was changed */
   readonly moved: boolean;
 }
 
@@ -170,15 +164,12 @@ export function oldBulks(now: number): {
   return { fillingSince: now - PREVIEW_MS, previewedBefore: now - KEPT_MS, endedBefore: now - KEPT_MS };
 }
 
-/** One transaction clears so many events of snapshots. */
 export const CLEARED_AT_ONCE = 2_000;
 /** Each preview clears as many times. The next preview clears the rest. */
 export const MOST_CLEARINGS = 20;
 
-/** Events of a bulk that stand alike. */
 export interface AlikeEvents {
   readonly state: EventState;
-  /** pending, and failed before */
   readonly failed: boolean | 0 | 1;
   readonly erased: boolean | 0 | 1;
   /** somebody has acted on them after the bulk */
@@ -186,7 +177,6 @@ export interface AlikeEvents {
   readonly count: number;
 }
 
-/** An event of a snapshot that has a result. */
 export interface WorkedEvent {
   readonly seq: number;
   readonly result: ActResult;

@@ -24,18 +24,15 @@ import type {
 const PARK_BATCH = 200;
 /** The number of a claim whose answer cannot be lost. */
 const UNNUMBERED = 0;
-/** So many expired leases are ended at once. */
 const EXPIRED_BATCH = 100;
 
 /** A claim whose answer may be lost, because the thread or the connection that makes it can die (unconfirmed-claims.ts). */
 export interface NumberedClaim extends ClaimRequest {
-  /** its leases carry it */
   readonly number?: number;
   /** the numbers of earlier claims of the same process whose answers were lost; none unless given */
   readonly lostClaims?: readonly number[];
 }
 
-/** An event that is stored as running, with the number of its claim. */
 export interface NumberedStart extends StartRequest {
   readonly number?: number;
 }
@@ -208,7 +205,6 @@ export class Room {
     if (left !== undefined) this.#left.set(name, left - 1);
   }
 
-  /** The types to look for, or every one but some. */
   typesWithRoom(): { readonly types: Scope['types']; readonly except: readonly string[] } {
     const isOpen = (type: string): boolean => this.isFor(type);
     if (this.#types !== '*') return { types: this.#types.filter(isOpen), except: [] };
@@ -217,13 +213,11 @@ export class Room {
     return { types: '*', except: named.filter((type) => !isOpen(type)) };
   }
 
-  /** A type without a bound of its own has that of all others. */
   #nameOf(type: string | null): string {
     return type !== null && this.#left.has(type) ? type : '*';
   }
 }
 
-/** The lease that a claim or a start gives. */
 export function leaseOf(
   { now, leaseMs, number = UNNUMBERED, ordered }: NumberedStart,
   { exclusive }: Pick<NewLease, 'exclusive'>,
@@ -265,7 +259,6 @@ export const TOLERATED_MS = 5_000;
 /** The latest time is rounded down to this, so that it is written once a second at most. */
 const GRAIN_MS = 1_000;
 
-/** The time to remember when something is written. */
 export function latestTime(before: number, now: number): number {
   return Math.max(before, now - (now % GRAIN_MS));
 }

@@ -34,7 +34,6 @@ export interface CountRow {
   readonly count: number;
 }
 
-/** The sum of all counts of a kind. */
 export type CountTotal = Omit<CountRow, 'at'>;
 
 /** Upper bounds, in milliseconds. */
@@ -53,7 +52,6 @@ export function latencyBound(detail: string): number {
 
 export const MINUTE_MS = 60_000;
 
-/** The beginning of the minute that a time is in. */
 export function minuteOf(at: number): number {
   return Math.floor(at / MINUTE_MS) * MINUTE_MS;
 }
@@ -79,7 +77,6 @@ export interface Counting {
   readonly counts: {
     count(what: Counted, detail: string): void;
     countType(what: Counted, type: string | null): void;
-    /** How long a handler ran, of all types and of its own. */
     countMs(what: 'handler-ms', ms: number, type: string | null): void;
   };
 }
@@ -107,7 +104,6 @@ export class Tally implements Required<Counting['counts']> {
     return this.#sums.size === 0;
   }
 
-  /** Returns the sums, and forgets them. */
   take(): readonly CountTotal[] {
     const sums = [...this.#sums.values()];
     this.#sums.clear();
@@ -126,9 +122,7 @@ export class Tally implements Required<Counting['counts']> {
   }
 }
 
-/** So many types of an application's own are counted by their names. */
 export const MOST_OWN_TYPES = 50;
-/** A label has no longer name. */
 const LONGEST_NAME = 100;
 /** The types that handlers name are looked up again after so long. */
 const FRESH_MS = 10_000;
@@ -148,7 +142,6 @@ export function isOwnType(type: string): boolean {
   return !isEventType(type) && type !== OTHER && type !== INVALID && type !== '*';
 }
 
-/** The own types that are counted by their names, of all that handlers name. */
 export function ownTypesAmong(handled: Iterable<string>): ReadonlySet<string> {
   const own = [...new Set(handled)].filter((type) => isOwnType(type) && type.length <= LONGEST_NAME);
   return new Set(own.toSorted().slice(0, MOST_OWN_TYPES));
@@ -166,13 +159,11 @@ const BY_TYPE: ReadonlySet<Counted> = new Set<Counted>([
   'type-ms',
 ]);
 
-/** The type in the detail of a count; `null` if it has none. */
 function typeIn({ what, detail }: CountTotal): string | null {
   if (!BY_TYPE.has(what)) return null;
   return what === 'type-ms' ? detail.slice(0, detail.lastIndexOf(' ')) : detail;
 }
 
-/** Whether it makes a difference which types handlers name. */
 export function hasOwnType(sums: readonly CountTotal[]): boolean {
   return sums.some((sum) => isOwnType(typeIn(sum) ?? OTHER));
 }
@@ -227,7 +218,6 @@ export interface Gauge {
 
 /** Counting stops here: a backlog of a million must not make it slow. */
 const MOST_SHOWN = 10_000;
-/** So many are counted to know whether there are more. */
 export const MOST_COUNTED = MOST_SHOWN + 1;
 
 /** @param count - up to `MOST_COUNTED`, or of parts of which each is */
@@ -242,7 +232,6 @@ export function sumsOf(counts: Readonly<Record<string, number>> = {}): Sums {
   return new Map(Object.entries(counts));
 }
 
-/** Adds one for each name. */
 export function addNames(sums: Sums, ...names: readonly string[]): Sums {
   for (const name of names) sums.set(name, (sums.get(name) ?? 0) + 1);
   return sums;

@@ -3,7 +3,6 @@ import { putAwayStates, type DeadReason, type EventState, type IncomingEvent } f
 import type { Act, ActResult } from '../operator/acts.ts';
 import type { EventFilter, EventSummary } from '../operator/search.ts';
 
-/** An action, on events in these states. */
 export interface AskedAct {
   readonly act: Act;
   readonly states: readonly EventState[];
@@ -13,15 +12,12 @@ export interface AskedAct {
 export interface ActedEvent {
   readonly state: EventState;
   readonly deadReason: DeadReason | null;
-  /** its body is gone */
   readonly pruned: boolean;
   /** once processed, it is not run again, whatever body it has */
   readonly erased?: boolean;
-  /** its due time is still to come */
   readonly inBackoff?: boolean;
 }
 
-/** The content of a stored body that fits today's schemas. */
 export interface BodyToday {
   readonly type: string | null;
   readonly created: Instant | null;
@@ -127,7 +123,6 @@ export interface EventToRerun {
   readonly isAsRead: boolean;
 }
 
-/** The content of a body by today's schemas. */
 export type Content = Pick<IncomingEvent, 'type' | 'created' | 'entity'>;
 
 /** Whether an event may become pending again, by the rule of operators. */

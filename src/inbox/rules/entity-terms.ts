@@ -1,7 +1,5 @@
-/** A term of the index of entities and merchants. */
 export type Term = `entity ${string}` | `merchant ${string}`;
 
-/** The names in a body. */
 export interface NamesInBody {
   /** the entity by hookbox's own rule */
   readonly entity: string | null;
@@ -26,7 +24,6 @@ export function termsOf(entity: string | null, names: NamesInBody): ReadonlySet<
   return terms;
 }
 
-/** The terms of an event with such a body, and no entity. */
 export function entityTerms({ entity, ids }: NamesInBody): readonly Term[] {
   return [...namesOf(entity ?? ''), ...ids.map(entityTerm)];
 }

@@ -12,7 +12,6 @@ export interface ErasableEvent extends EventKey {
 
 /** An event with the facts that decide whether it is about an entity. */
 export interface FoundEvent extends ErasableEvent {
-  /** the index finds it by the entity */
   readonly hasTerm: boolean;
   /** the names in the conflicting body; `null` if there is none, or if `hasTerm` decides already */
   readonly beside: NamesInBody | null;
@@ -37,17 +36,14 @@ export interface Erased {
   readonly inProcessing: number;
 }
 
-/** The changes that erasing these events makes. */
 export interface ErasePlan extends Erased {
   /** events that become tombstones without an entity, each with its new state */
   readonly tombstones: readonly { readonly event: EventAbout; readonly state: EventState }[];
-  /** the tombstones that were pending */
   readonly discarded: readonly EventAbout[];
   /** queues that the discarded events leave: newer events may have waited for them */
   readonly left: readonly Queue[];
   /** events of which only the conflicting body goes; when it came stays known */
   readonly emptied: readonly number[];
-  /** every event that changes */
   readonly acted: readonly number[];
 }
 
@@ -82,10 +78,8 @@ export function printOf(entity: string): string {
 }
 
 const ERASED = '(erased)';
-/** The characters of a name. */
 const NAME = String.raw`\p{L}\p{N}_-`;
 
-/** Hides erased names in texts. */
 export class ErasedNames {
   readonly #words = new Set<string>();
   readonly #escaped = new Set<string>();

@@ -2,15 +2,12 @@ import { createHash } from 'node:crypto';
 import type { EventFilter, EventSummary, RetryGroup } from '../operator/search.ts';
 import type { AttemptError } from '../work.ts';
 
-/** So many groups are shown. */
 export const MOST_GROUPS = 200;
 /** So many groups are counted to find the largest ones. */
 export const COUNTED_GROUPS = 2_000;
 
-/** A group of dead events, by its fingerprint. */
 export interface CountedGroup {
   readonly print: string;
-  /** up to `MOST_COUNTED` */
   readonly count: number;
   /** the `seq` of its newest event */
   readonly last: number;
@@ -51,7 +48,6 @@ export function retryGroupsOf(events: readonly EventSummary[], more: boolean): r
 
 /** So much of a message is read: no more is kept of one that a handler threw. */
 const READ_CHARACTERS = 2_000;
-/** So much is compared. */
 const COMPARED_CHARACTERS = 300;
 
 /**

@@ -8,7 +8,6 @@ export interface KnownBody extends EventKey, StoredBody {}
 
 export interface ImportPlan {
   readonly counts: ImportCounts;
-  /** the new events, in the order of their records */
   readonly events: readonly ExportedEvent[];
   /** of the newest processed events of entities; a mark that is older than the stored one changes nothing */
   readonly marks: readonly ExportedMark[];

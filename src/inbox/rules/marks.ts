@@ -32,12 +32,10 @@ export const SEEN_EVERY_MS = 5 * MINUTE_MS;
 /** A release that no process has reported for so long has ended. */
 const GONE_MS = 2 * SEEN_EVERY_MS + 2 * MINUTE_MS;
 export const MARKS_KEPT = 500;
-/** So many marks of a span are shown. */
 export const MARKS_SHOWN = 50;
 /** By so much the clocks of two processes may differ. */
 const SLACK_MS = MINUTE_MS;
 
-/** A mark as it is kept; times in milliseconds since 1970. */
 export interface KeptMark {
   readonly seq: number;
   readonly name: string;
@@ -111,7 +109,6 @@ export function spanOfSecret({ after, at }: SecretChanged): { readonly since: nu
   return { since: after - SLACK_MS, until: at + SLACK_MS };
 }
 
-/** @param isKnown - a mark of it exists in its span */
 export function planSecret(isKnown: boolean, { endpoint, at }: SecretChanged): MarkChange | null {
   return isKnown ? null : { kind: 'added', mark: { kind: 'secret', name: endpoint, endpoint }, at };
 }

@@ -16,7 +16,6 @@ import {
 } from './decide-act.ts';
 import type { Queue } from './store.ts';
 
-/** As `decideAct`, for an event with its body. */
 export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
   if (event === null) return decideAct(asked, null, null);
   const known = { ...event, pruned: event.body === null };
@@ -48,14 +47,12 @@ const MOST_KEYS = 500;
 /** Parsing blocks the event loop: this much takes about ten milliseconds. One event may have more. */
 const MOST_BYTES = 512 * 1024;
 
-/** A row of an event that an action decides about. */
 export interface ActedRow extends EventKey, ActedEvent {
   readonly seq: number;
   readonly type: string | null;
   readonly entity: string | null;
   /** when a pending event may be claimed; has no meaning in another state */
   readonly dueMs?: number;
-  /** the length of its body */
   readonly bytes: number;
 }
 
@@ -64,11 +61,9 @@ export function actedAt(row: ActedRow, now: number): ActedRow {
   return { ...row, inBackoff: row.dueMs !== undefined && row.dueMs > now };
 }
 
-/** An action, and its time. */
 export interface Acting {
   readonly asked: AskedAct;
   readonly now: number;
-  /** the receiver's rule, if it has one */
   readonly entity: EntityOf | undefined;
 }
 
@@ -85,7 +80,6 @@ export interface ActsPlan {
   readonly moves: readonly EventMove[];
 }
 
-/** The events whose bodies decide about an action. */
 export function bodiesToRead(rows: readonly (ActedRow | null)[], { asked, now }: Acting): readonly number[] {
   return rows.flatMap((row) => (row !== null && needsBody(asked, actedAt(row, now)) ? [row.seq] : []));
 }
@@ -158,7 +152,6 @@ export function nextBatch<T extends ActedRow | null>(rows: readonly T[], most: n
   return batch;
 }
 
-/** The report of an action on keys, without its line in the audit. */
 export function reportOf(keys: readonly EventKey[], results: readonly ActResult[]): Omit<ActReport, 'audit'> {
   return {
     results: keys.map((key, at) => ({ key, result: results[at] ?? 'unknown' })),
@@ -189,7 +182,6 @@ export function refuseTooManyKeys({ length }: readonly EventKey[]): void {
   );
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` */
 export function refuseTooManyBytes({ length }: readonly EventKey[], bytes: number): void {
   if (length < 2 || bytes <= MOST_BYTES) return;
   throw new ConfigurationError(

@@ -16,7 +16,6 @@ export interface StoredPause extends EndpointType {
   readonly reason: string | null;
 }
 
-/** A row of the table of pauses. */
 export interface PauseRow extends EndpointType {
   readonly since_ms: number;
   readonly actor: string;
@@ -48,7 +47,6 @@ export function openLanes(pauses: readonly EndpointType[], lanes: readonly Endpo
   return lanes.filter((lane) => !isPaused(pauses, lane));
 }
 
-/** Whether some type of a scope is paused. */
 export function pausesIn(pauses: readonly EndpointType[], { endpoints, types }: Scope): boolean {
   return pauses.some(
     ({ endpoint, type }) =>
@@ -70,7 +68,6 @@ export function pausedSeconds({ since }: StoredPause, now: number): number {
   return Math.round(Math.max(0, now - since.getTime()) / 1_000);
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` */
 export function assertLane({ endpoint, type }: EndpointType): void {
   for (const [what, name, longest] of [
     ['endpoint', endpoint, LONGEST_OF_LANE.endpoint],

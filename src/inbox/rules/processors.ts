@@ -21,7 +21,6 @@ export const IGNORE_AFTER_MS = 7 * 24 * 60 * 60_000;
 /** So long after events became ignored, the log and the page offer to rerun them. */
 const RERUN_OFFERED_MS = 7 * 24 * 60 * 60_000;
 
-/** A processor that was seen after that is still running. */
 export function seenSince(now: number): number {
   return now - PRESENT_MS;
 }
@@ -38,7 +37,6 @@ export function goneSince(now: number, ignoreBefore: number): number {
   return Math.min(now - IGNORE_AFTER_MS, ignoreBefore);
 }
 
-/** @param lastSeen - `null` for never */
 export function wasSeenAfter(lastSeen: number | null, since: number): boolean {
   return lastSeen !== null && lastSeen > since;
 }
@@ -54,12 +52,10 @@ export function isInScope(
   return (endpoints === '*' || endpoints.includes(endpoint)) && isAmong(types, type);
 }
 
-/** A processor and its scope; milliseconds since 1970. */
 export interface NotedProcessor extends ProcessorIdentity, Scope {
   readonly seenAt: number;
 }
 
-/** When a processor that handles a type was last seen. */
 export interface HandledType {
   readonly endpoint: string;
   readonly type: string;
@@ -91,7 +87,6 @@ export const TYPES_BATCH = 100;
 
 /** Where the next announcement of a scope goes on; `null` at the end. Only a commit makes it true, so the caller keeps it. */
 export interface Sweep {
-  /** the parked event that was looked at last */
   readonly parked: number | null;
   readonly ignoring: TypePosition | null;
 }
@@ -113,7 +108,6 @@ export function announced(
 }
 
 export interface ParkedEvent extends QueuedEvent, SizedEvent {
-  /** its type is handled or paused */
   readonly isHandled: boolean;
 }
 
@@ -137,12 +131,10 @@ export function planParked(
   };
 }
 
-/** A type of which an event may be claimed. */
 export interface ReadyType {
   readonly endpoint: string;
   readonly type: string;
   readonly isPaused: boolean;
-  /** when a processor that handles it was last seen; `null` for never */
   readonly lastSeen: number | null;
 }
 
@@ -156,7 +148,6 @@ export interface WaitingEvent extends QueuedEvent, SizedEvent {
   readonly type: string;
 }
 
-/** Events of types that no processor handles. */
 export interface WaitingEvents {
   readonly events: readonly WaitingEvent[];
   /** the type at which a limit ended the look; `null` if all were found */
@@ -166,12 +157,10 @@ export interface WaitingEvents {
 interface IgnorePlan {
   readonly events: readonly WaitingEvent[];
   readonly ignored: Announced['ignored'];
-  /** the queues that they leave */
   readonly left: readonly Queue[];
   readonly ignoring: Sweep['ignoring'];
 }
 
-/** @param ready - the types that were looked at */
 export function planIgnore(
   ready: readonly ReadyType[],
   { events, endedAt }: WaitingEvents,
@@ -219,16 +208,12 @@ export interface TypeTotal {
   readonly endpoint: string;
   readonly type: string;
   readonly count: number;
-  /** when a processor that handles it was last seen; `null` for never */
   readonly lastSeen: number | null;
 }
 
-/** The pending events of a type. */
 export interface PendingType extends TypeTotal {
-  /** when the first of them was due */
   readonly dueAt: number;
   readonly isPaused: boolean;
-  /** a processor has handled some type of its endpoint */
   readonly wasEndpointHandled: boolean;
 }
 

@@ -22,7 +22,6 @@ export interface PrunePosition {
   readonly seq: number;
 }
 
-/** The states that pruning goes through, in this order. */
 export function statesToPrune({ states = ['processed'] }: Pick<PruneCriteria, 'states'>): readonly PrunableState[] {
   return prunableStates.filter((state) => states.includes(state));
 }
@@ -41,7 +40,6 @@ export interface PruneCandidates {
   readonly next: PrunePosition | null;
 }
 
-/** An event in a state that is gone through, with a body. */
 export interface LookedAt {
   readonly seq: number;
   readonly settledMs: number;
@@ -83,11 +81,9 @@ export function isMeant(
   return (types?.includes(event.type ?? '') ?? true) && (endpoint === undefined || event.endpoint === endpoint);
 }
 
-/** The facts that decide whether an event may become a tombstone. */
 export interface SettledEvent {
   readonly state: EventState;
   readonly settledAt: number | null;
-  /** the length of its body; `null` if it is a tombstone */
   readonly bytes: number | null;
 }
 
@@ -97,7 +93,6 @@ export function isPrunable({ state, settledAt, bytes }: SettledEvent, wanted: Pr
 }
 
 export interface PrunePlan {
-  /** the events that become tombstones */
   readonly prune: readonly number[];
   /** how many of the found events this transaction deals with */
   readonly worked: number;

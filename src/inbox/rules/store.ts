@@ -20,19 +20,15 @@ export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>;
  * the same with `await`. An engine has to pass the suites in test/processing/*.conformance.ts.
  */
 export interface Store<M extends Mode> {
-  /** What a claim has to know first. */
   startClaim(asked: StartAsked): Answer<M, ClaimStart>;
   /** Follows a clock that was set back (claim.ts); `true` if the caller must call again. */
   followClock(request: Pick<ClaimRequest, 'now' | 'leaseMs'>): Answer<M, boolean>;
-  /** The `seq` of the newest event; 0 if there are none. */
   newestSeq(): Answer<M, number>;
   /** Adds events up to `upTo` to the indexes that claims read; `true` if some are left. */
   indexNew(now: number, upTo: number): Answer<M, boolean>;
-  /** The pauses, and whether a suspect is running, once `apply` has ended leases. */
   claimState(): Answer<M, ClaimState>;
   /** Due events of a scope, the longest due first. Leaves out parked events and paused types. */
   due(asked: DueAsked): Answer<M, DueEvents>;
-  /** One event by its key. */
   eventToRun(key: EventKey): Answer<M, EventToRun | undefined>;
   /** Gives a lease to each of these events, and returns as many, in their order. */
   lease(events: readonly Candidate[], claim: NewLease): Answer<M, readonly LeasedEvent[]>;
@@ -48,7 +44,6 @@ export interface Store<M extends Mode> {
   outcomesUnder(leases: readonly Lease[]): Answer<M, readonly (AttemptOutcome | undefined)[]>;
   /** Extends the leases that are not lost, and returns them; notes whether their processor is closing. */
   renew(leases: readonly Lease[], until: number, isClosing: boolean): Answer<M, readonly Lease[]>;
-  /** Remembers the time at which leases and due times are written (claim.ts). */
   noteTime(now: number): Answer<M, void>;
   apply(changes: readonly Change[]): Answer<M, void>;
 }
@@ -73,7 +68,6 @@ export interface Front {
   readonly created: Instant;
 }
 
-/** What may be claimed when the front of a queue has left. */
 export interface NextInQueue {
   readonly front: (Pick<Front, 'seq' | 'created'> & { readonly bytes: number }) | undefined;
   /** the first parked events before it: no processor handles their types */
@@ -95,17 +89,12 @@ export interface SizedEvent {
 
 export interface StartAsked {
   readonly now: number;
-  /** its own number; 0 if its answer cannot be lost */
   readonly claimNumber: number;
-  /** claims of this process whose answers were lost */
   readonly lostClaims: readonly number[];
-  /** a lease that ended by then has expired */
   readonly expiredBy: number;
-  /** the most expired leases to return */
   readonly limit: number;
   /** only the leases of this event and of its entity, because this event is to run */
   readonly onlyFor: EventKey | undefined;
-  /** a type counts as handled if a processor has announced it since then */
   readonly handledSince: number;
 }
 
@@ -113,7 +102,6 @@ export interface StartAsked {
 export interface LeasesToEnd {
   /** events that a lost claim leased; their handlers never ran */
   readonly lost: readonly HeldEvent[];
-  /** crashes that a lost claim found */
   readonly crashed: readonly CrashedEvent[];
   readonly expired: readonly ExpiredEvent[];
 }
@@ -125,7 +113,6 @@ export interface ClaimStart extends LeasesToEnd, ClaimState {
 
 export interface ClaimState {
   readonly pauses: readonly StoredPause[];
-  /** whether an event that crashed before is in processing */
   readonly isSuspectRunning: boolean;
 }
 
@@ -146,7 +133,6 @@ export interface Candidate extends QueuedEvent {
   readonly type: string | null;
   readonly created: Instant | null;
   readonly crashes: number;
-  /** the length of its body */
   readonly bytes: number;
 }
 
@@ -160,9 +146,7 @@ export interface DueEvents {
 export interface DueEvent extends Candidate {
   /** a lease of its entity exists: its handler, or that of another event, may be running */
   readonly hasLease: boolean;
-  /** of its queue; may be the event itself */
   readonly front: Pick<Front, 'seq' | 'created'> | undefined;
-  /** a newer event of its entity was processed */
   readonly isSuperseded: boolean;
 }
 
@@ -187,11 +171,9 @@ export type LeasedEvent = Omit<ClaimedEvent, 'superseded'>;
 
 export type AttemptOutcome = Attempt['outcome'] | 'committed alone';
 
-/** An event under a lease. */
 export interface RunningEvent extends QueuedEvent, Lease {
   readonly type: string | null;
   readonly created: Instant | null;
-  /** the number of its attempt */
   readonly attempt: number;
   readonly trigger: Attempt['trigger'];
   readonly claimedAt: number;
@@ -201,7 +183,6 @@ export interface RunningEvent extends QueuedEvent, Lease {
   readonly hasEffect: boolean;
   /** its handler's transaction was committed together with the end of the attempt; only the lease is left */
   readonly isProcessed: boolean;
-  /** its processor is closing */
   readonly isClosing: boolean;
 }
 
@@ -214,11 +195,9 @@ export interface HeldEvent extends RunningEvent {
   readonly holdsBack: boolean;
 }
 
-/** An event whose lease has expired. */
 export interface ExpiredEvent extends HeldEvent {
   readonly id: string;
   readonly crashes: number;
-  /** the length of its body */
   readonly bytes: number;
 }
 
@@ -233,9 +212,7 @@ export type Change =
       readonly ranMs: number | null;
       /** older events of its entity are superseded from now on */
       readonly supersedes: boolean;
-      /** its handler is still running, after `ctx.transaction` */
       readonly keepsLease: boolean;
-      /** the number of the claim that found it crashed */
       readonly foundBy?: number;
     }
   /** the handler of a processed event has ended */
@@ -250,7 +227,6 @@ export type Change =
 
 /** What an attempt's end makes of its event, and of the attempt. */
 export type Ending = Pick<Attempt, 'outcome' | 'error' | 'skipped'> & {
-  /** by how much its failures and its crashes grow */
   readonly failed: 0 | 1;
   readonly crashed: 0 | 1;
   /** what operators see counted; `null` where it does not count */

@@ -56,23 +56,17 @@ export interface Waits {
   waits(keys: readonly EventKey[], now: number): Promise<readonly (Wait | null)[]>;
 }
 
-/** At most so many events behind another one are counted. */
 const COUNTED = 1_000;
-/** One more tells whether there are others. */
 export const COUNTED_BEHIND = COUNTED + 1;
 
-/** An event with everything that may keep it waiting; times in milliseconds since 1970. */
 export interface WaitingEvent extends QueuedEvent {
   readonly type: string | null;
   readonly created: Instant | null;
   readonly state: EventState;
   readonly crashes: number;
   readonly dueAt: number;
-  /** in processing, when its handler started */
   readonly claimedAt: number | null;
-  /** it has failed and lets newer events of its entity pass */
   readonly yields: boolean;
-  /** when a processor that handles its type was last seen; `null` for never */
   readonly lastSeen: number | null;
   /** the event of its entity whose handler is running */
   readonly running: { readonly seq: number; readonly claimedAt: number } | undefined;
@@ -80,7 +74,6 @@ export interface WaitingEvent extends QueuedEvent {
   readonly front: Front | undefined;
 }
 
-/** The columns of a waiting event. */
 export interface WaitingRow extends Pick<WaitingEvent, 'seq' | 'endpoint' | 'type' | 'entity' | 'state' | 'crashes'> {
   readonly created_ms: number | null;
   readonly created_ns: number | null;
@@ -110,11 +103,8 @@ export interface CountBehind {
   readonly handled: number;
 }
 
-/** The facts that an engine still has to load to explain the waits. */
 interface WaitPlan {
-  /** places to count events behind, each once */
   readonly places: readonly PlaceInQueue[];
-  /** events to summarise, each once */
   readonly blockers: readonly number[];
   /**
    * The wait of each event; `null` for an event that is processed, dead or unknown, and for one whose blocker is gone by now.
@@ -128,105 +118,112 @@ interface WaitPlan {
   ): readonly (Wait | null)[];
 }
 
-/** Explains a wait with the facts that were loaded. */
-type Draft = (loaded: {
+/** Loads the facts about other events. */
+interface Loader {
   readonly at: (ms: number) => Date;
-  /** of the place with this number; nothing waits behind `null` */
-  readonly waiting: (place: number | null) => Gauge;
+  /** The events of a queue that wait behind a place in it; none behind an event without an entity. */
+  readonly waiting: (queue: Queue, after: { readonly seq: number; readonly created: Instant | null } | null) => Gauge;
   readonly blocker: (seq: number) => EventSummary | undefined;
-}) => Wait | null;
+}
 
-export function planWaits(
-  events: readonly (WaitingEvent | undefined)[],
-  { pauses, isSuspectRunning }: ClaimState,
-  now: number,
-): WaitPlan {
-  const places: PlaceInQueue[] = [];
-  const numbers = new Map<string, number>();
+export function planWaits(events: readonly (WaitingEvent | undefined)[], state: ClaimState, now: number): WaitPlan {
+  const places = new Map<string, PlaceInQueue>();
   const blockers = new Set<number>();
-  const drafts = events.map((event): Draft => (event === undefined ? () => null : draftOf(event)));
+  const explain = (loader: Loader) => events.map((event) => event && whyWaiting(event, state, now, loader));
+  const at = (ms: number): Date => new Date(ms);
+  // The first pass finds out what to load.
+  explain({
+    at,
+    waiting(queue, after) {
+      const place = placeIn(queue, after);
+      if (place !== null) places.set(keyOf(place), place);
+      return gaugeOf();
+    },
+    blocker(seq) {
+      blockers.add(seq);
+      return undefined;
+    },
+  });
   return {
-    places,
+    places: [...places.values()],
     blockers: [...blockers],
-    waits(counts, summaries, at = (ms) => new Date(ms)) {
+    waits(counts, summaries, toDate = at) {
       const bySeq = new Map(summaries.map((event) => [event.seq, event]));
-      const waiting = (place: number | null): Gauge => gaugeOf(place === null ? undefined : counts[place]);
-      return drafts.map((draft) => draft({ at, waiting, blocker: (seq) => bySeq.get(seq) }));
+      const byPlace = new Map([...places.keys()].map((key, n) => [key, counts[n]]));
+      const explained = explain({
+        at: toDate,
+        waiting(queue, after) {
+          const place = placeIn(queue, after);
+          return gaugeOf(place === null ? undefined : byPlace.get(keyOf(place)));
+        },
+        blocker: (seq) => bySeq.get(seq),
+      });
+      return explained.map((wait) => wait ?? null);
     },
   };
+}
 
-  function draftOf(event: WaitingEvent): Draft {
-    switch (event.state) {
-      case 'processed':
-      case 'dead':
-        return () => null;
-      case 'discarded':
-        return () => ({ reason: 'discarded' });
-      case 'ignored':
-        return ({ at }) => ({ reason: 'not handled', lastSeen: event.lastSeen === null ? null : at(event.lastSeen) });
-      case 'processing': {
-        const place = placeIn(event, null);
-        return ({ at, waiting }) => ({ reason: 'running', since: at(event.claimedAt ?? now), waiting: waiting(place) });
-      }
-      case 'pending':
-        return whyPending(event);
-    }
-  }
+function placeIn(
+  { endpoint, entity }: Queue,
+  after: { readonly seq: number; readonly created: Instant | null } | null,
+): PlaceInQueue | null {
+  if (entity === null) return null;
+  const known = after === null || after.created === null ? null : { seq: after.seq, created: after.created };
+  return { endpoint, entity, after: known };
+}
 
-  function whyPending(event: WaitingEvent): Draft {
-    const { endpoint, lastSeen, running, front, dueAt } = event;
-    const pause = pauses.find((each) => isPaused([each], event));
-    if (pause !== undefined) {
-      return ({ at }) => ({ reason: 'paused', pause: { ...pause, since: at(pause.since.getTime()) } });
-    }
-    // A processor that comes back finds the events in front of this one. Until then the missing processor is the reason.
-    if (lastSeen === null || !wasSeenAfter(lastSeen, seenSince(now))) {
-      return ({ at }) => ({ reason: 'no processor', lastSeen: lastSeen === null ? null : at(lastSeen) });
-    }
-    if (event.entity !== null && running !== undefined) return behind(event, running, null, false);
-    if (event.entity !== null && front !== undefined && isBefore(front, event)) {
-      const waiting = { seq: front.seq, claimedAt: null };
-      return behind(event, waiting, front, isPaused(pauses, { endpoint, type: front.type }));
-    }
-    const place = event.yields ? null : placeIn(event, event);
-    if (dueAt > now) return ({ at, waiting }) => ({ reason: 'later', dueAt: at(dueAt), waiting: waiting(place) });
-    if (isSuspect(event) && isSuspectRunning) return ({ waiting }) => ({ reason: 'suspect', waiting: waiting(place) });
-    return ({ at, waiting }) => ({ reason: 'next', lastSeen: at(lastSeen), waiting: waiting(place) });
-  }
-
-  function behind(
-    queue: Queue,
-    { seq, claimedAt }: { readonly seq: number; readonly claimedAt: number | null },
-    after: Front | null,
-    paused: boolean,
-  ): Draft {
-    const place = placeIn(queue, after);
-    blockers.add(seq);
-    return ({ at, waiting, blocker }) => {
-      const event = blocker(seq);
-      if (event === undefined) return null;
-      const runningSince = claimedAt === null ? null : at(claimedAt);
-      return {
-        reason: 'behind',
-        blocker: { event, runningSince, ...(paused && { paused }), waiting: waiting(place) },
-      };
-    };
-  }
-
-  /** The number of a place; `null` for an event without an entity. */
-  function placeIn(
-    { endpoint, entity }: Queue,
-    after: { readonly seq: number; readonly created: Instant | null } | null,
-  ): number | null {
-    if (entity === null) return null;
-    const known = after === null || after.created === null ? null : { seq: after.seq, created: after.created };
-    const key = JSON.stringify([endpoint, entity, known?.seq]);
-    const number = numbers.get(key) ?? places.push({ endpoint, entity, after: known }) - 1;
-    numbers.set(key, number);
-    return number;
-  }
+function keyOf({ endpoint, entity, after }: PlaceInQueue): string {
+  return JSON.stringify([endpoint, entity, after?.seq]);
 }
 
 function gaugeOf({ all, handled }: CountBehind = { all: 0, handled: 0 }): Gauge {
   return { count: Math.min(handled, COUNTED), more: all > COUNTED };
+}
+
+function whyWaiting(event: WaitingEvent, state: ClaimState, now: number, loader: Loader): Wait | null {
+  const { at, waiting } = loader;
+  switch (event.state) {
+    case 'processed':
+    case 'dead':
+      return null;
+    case 'discarded':
+      return { reason: 'discarded' };
+    case 'ignored':
+      return { reason: 'not handled', lastSeen: event.lastSeen === null ? null : at(event.lastSeen) };
+    case 'processing':
+      return { reason: 'running', since: at(event.claimedAt ?? now), waiting: waiting(event, null) };
+    case 'pending':
+      return whyPending(event, state, now, loader);
+  }
+}
+
+function whyPending(
+  event: WaitingEvent,
+  { pauses, isSuspectRunning }: ClaimState,
+  now: number,
+  { at, waiting, blocker }: Loader,
+): Wait | null {
+  const { endpoint, lastSeen, running, front, dueAt } = event;
+  const pause = pauses.find((each) => isPaused([each], event));
+  if (pause !== undefined) return { reason: 'paused', pause: { ...pause, since: at(pause.since.getTime()) } };
+  // A processor that comes back finds the events in front of this one. Until then the missing processor is the reason.
+  if (lastSeen === null || !wasSeenAfter(lastSeen, seenSince(now))) {
+    return { reason: 'no processor', lastSeen: lastSeen === null ? null : at(lastSeen) };
+  }
+  if (event.entity !== null && running !== undefined) {
+    return behind(running.seq, { runningSince: at(running.claimedAt), waiting: waiting(event, null) });
+  }
+  if (event.entity !== null && front !== undefined && isBefore(front, event)) {
+    const paused = isPaused(pauses, { endpoint, type: front.type });
+    return behind(front.seq, { runningSince: null, ...(paused && { paused }), waiting: waiting(event, front) });
+  }
+  const here = event.yields ? gaugeOf() : waiting(event, event);
+  if (dueAt > now) return { reason: 'later', dueAt: at(dueAt), waiting: here };
+  if (isSuspect(event) && isSuspectRunning) return { reason: 'suspect', waiting: here };
+  return { reason: 'next', lastSeen: at(lastSeen), waiting: here };
+
+  function behind(seq: number, rest: Omit<Blocker, 'event'>): Wait | null {
+    const event = blocker(seq);
+    return event === undefined ? null : { reason: 'behind', blocker: { event, ...rest } };
+  }
 }

@@ -7,10 +7,8 @@ import type { NamesInBody } from '../../rules/entity-terms.ts';
 /** Reading may stop so often, for others to have their turn. */
 const STRETCH_CHARACTERS = 64 * 1024;
 
-/** A place that is looked for, or that leads to such places. */
 interface Place {
   readonly below: Map<BodyStep, Place>;
-  /** which of the paths end here */
   readonly paths: number[];
   seen: boolean;
 }
@@ -66,7 +64,6 @@ export function* readPlaces(
   return written;
 }
 
-/** As `readPlaces`, without a rest. */
 export function tokensAt(text: string, paths: readonly (readonly BodyStep[])[]): readonly (string | null)[] {
   const reading = readPlaces(text, paths);
   for (;;) {
@@ -93,7 +90,6 @@ function newPlace(): Place {
   return { below: new Map(), paths: [], seen: false };
 }
 
-/** A step into a body: the name of a field, or a place in a list. */
 export type BodyStep = string | number;
 
 const NAME_AND_PLACES = /^([^[\]]+)((?:\[\d{1,9}\])*)$/;
@@ -117,7 +113,6 @@ export function bodyPath(path: string): readonly BodyStep[] {
   });
 }
 
-/** Fields of the data that name what an event is about, whatever its type. */
 const IDS = ['id', 'order_id', 'cart_id', 'product_id'] as const;
 const FIELDS = ['merchant_id', 'location_id', ...IDS] as const;
 const PATHS = [['type'], ...FIELDS.map((field) => ['data', field])];
@@ -146,7 +141,6 @@ function idOf(token: string | null): string | null {
 /** Numbers with more characters are compared as they are written: nobody means them by another writing. */
 const LONGEST_NUMBER = 1_000;
 
-/** The text that a token of JSON means, if it is one. */
 function textOf(token: string | null): string | null {
   return token?.startsWith('"') === true ? (JSON.parse(token) as string) : null;
 }

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../../errors.ts';
-import type { Term } from '../../rules/entity-terms.ts';
 import { putAwayStates, type EventState, type PutAwayState } from '../../event.ts';
-import type { FoundName, SearchRequest } from '../search.ts';
+import type { Term } from '../../rules/entity-terms.ts';
+import type { EventFilter, FoundName, SearchRequest } from '../search.ts';
 import type { Conditions } from './conditions.ts';
 import {
   inOrder,
@@ -36,13 +36,11 @@ export interface IndexPart {
   readonly range: SeqRange;
 }
 
-/** From one time on and before another; milliseconds since 1970. */
 export interface FailureSpan {
   readonly from: number;
   readonly before: number;
 }
 
-/** A dead event, and when it died. */
 export interface Died {
   readonly seq: number;
   readonly settledMs: number;
@@ -50,7 +48,6 @@ export interface Died {
 
 type EventLists = readonly (readonly number[] | null)[];
 
-/** The indexes of an engine. SQLite answers immediately. */
 export interface SearchTables extends ReceivedTimes {
   extent(): Extent | Promise<Extent>;
   /** The first events of each part; `null` for a part with too many to put them in this order. */
@@ -66,14 +63,13 @@ export interface SearchTables extends ReceivedTimes {
   namesBeginning(kind: FoundName['what'], text: string, limit: number): readonly string[] | Promise<readonly string[]>;
 }
 
-/** Parts of indexes that together list all events that a condition allows. */
-export type Source = readonly IndexPart[];
+type Source = readonly IndexPart[];
 
-const ALL: SeqRange = { from: 0, before: Number.MAX_SAFE_INTEGER };
-export const EVERYTHING: Source = sourceOf({ of: 'everything' });
+const END = Number.MAX_SAFE_INTEGER;
+const EVERYTHING = sourceOf({ of: 'everything' });
 
 function sourceOf(...indexes: readonly Index[]): Source {
-  return indexes.map((index) => ({ index, range: ALL }));
+  return indexes.map((index) => ({ index, range: { from: 0, before: END } }));
 }
 
 /** So many events of each source tell which one is the narrowest. */
@@ -121,16 +117,10 @@ export async function listed(
   limit: number,
   order: SeqOrder,
 ): Promise<readonly number[] | null> {
-  return merged(await tables.list(partsIn(source, ranges), limit, order), limit, order);
-}
-
-function partsIn(source: Source, ranges: readonly SeqRange[]): readonly IndexPart[] {
-  return source.flatMap(({ index, range }) =>
+  const parts = source.flatMap(({ index, range }) =>
     nonEmpty(ranges.map((each) => overlap(each, range))).map((part) => ({ index, range: part })),
   );
-}
-
-function merged(lists: EventLists, limit: number, order: SeqOrder): readonly number[] | null {
+  const lists = await tables.list(parts, limit, order);
   const [first] = lists;
   if (lists.length === 1 && first !== undefined) return first;
   const seqs = new Set<number>();
@@ -145,31 +135,31 @@ function merged(lists: EventLists, limit: number, order: SeqOrder): readonly num
 export function sourcesFor({ filter, terms }: Conditions, indexed: number): readonly Source[] {
   const { id, events, fingerprint, states, types, bulk } = filter;
   const sources: Source[] = terms.map((term) => [
-    { index: { of: 'everything' }, range: { from: indexed + 1, before: ALL.before } },
+    { index: { of: 'everything' }, range: { from: indexed + 1, before: END } },
     { index: { of: 'term', term }, range: { from: 0, before: indexed + 1 } },
   ]);
-  if (id !== undefined) sources.push(sourceOf({ of: 'ids', ids: [id] }));
-  if (events !== undefined) sources.push(sourceOf({ of: 'ids', ids: [...new Set(events.map((key) => key.id))] }));
+  const add = (...indexes: readonly Index[]): number => sources.push(sourceOf(...indexes));
+  if (id !== undefined) add({ of: 'ids', ids: [id] });
+  if (events !== undefined) add({ of: 'ids', ids: [...new Set(events.map((key) => key.id))] });
   const span = failureSpan(filter);
   if (span !== null) {
-    sources.push(sourceOf({ of: 'died', span }, { of: 'retrying' }));
-    sources.push(sourceOf({ of: 'state', state: 'dead' }, { of: 'retrying' }));
+    add({ of: 'died', span }, { of: 'retrying' });
+    add({ of: 'state', state: 'dead' }, { of: 'retrying' });
   }
-  if (bulk !== undefined) sources.push(sourceOf({ of: 'bulk', id: bulk }));
-  if (fingerprint !== undefined) sources.push(sourceOf({ of: 'group', fingerprint }));
-  if (filter.deadReasons !== undefined) sources.push(sourceOf({ of: 'state', state: 'dead' }));
-  if (filter.ignoredSince !== undefined) sources.push(sourceOf({ of: 'state', state: 'ignored' }));
+  if (bulk !== undefined) add({ of: 'bulk', id: bulk });
+  if (fingerprint !== undefined) add({ of: 'group', fingerprint });
+  if (filter.deadReasons !== undefined) add({ of: 'state', state: 'dead' });
+  if (filter.ignoredSince !== undefined) add({ of: 'state', state: 'ignored' });
   for (const flag of ['retrying', 'conflict', 'redelivered'] as const) {
-    if (filter[flag] === true) sources.push(sourceOf({ of: flag }));
+    if (filter[flag] === true) add({ of: flag });
   }
-  if (states !== undefined) sources.push(sourceOf({ of: 'states', states: [...new Set(states)], types }));
+  if (states !== undefined) add({ of: 'states', states: [...new Set(states)], types });
   return sources;
 }
 
-/** The times of failure that a filter asks for; `null` if it asks for none. */
-export function failureSpan({ failedSince, failedUntil }: Conditions['filter']): FailureSpan | null {
+function failureSpan({ failedSince, failedUntil }: EventFilter): FailureSpan | null {
   if (failedSince === undefined && failedUntil === undefined) return null;
-  return { from: failedSince?.getTime() ?? 0, before: failedUntil?.getTime() ?? Number.MAX_SAFE_INTEGER };
+  return { from: failedSince?.getTime() ?? 0, before: failedUntil?.getTime() ?? END };
 }
 
 /** The part of an index that lists the events that fit, and no others; `null` if there is none. */
@@ -179,9 +169,9 @@ export function exactPart(
 ): IndexPart | null {
   if (text !== null || error !== null || body.length > 0 || retryGroup !== null) return null;
   const range = { from: 1, before: newestSeq + 1 };
-  const died = deadOnly(filter);
-  if (died !== null) return { index: { of: 'died', span: died }, range };
-  if (Object.values(filter).filter((value) => value !== undefined).length > 1) return null;
+  const span = deathSpan(filter);
+  if (span !== null) return { index: { of: 'died', span }, range };
+  if (conditionsIn(filter) > 1) return null;
   const [term] = terms;
   // Events that are not in the index of terms have to be read.
   if (term !== undefined) return indexed < newestSeq ? null : { index: { of: 'term', term }, range };
@@ -189,38 +179,30 @@ export function exactPart(
   return index === null ? null : { index, range };
 }
 
-/** When the events died, for a filter that asks for nothing else of dead events with bodies; `null` for others. */
-function deadOnly(filter: Conditions['filter']): FailureSpan | null {
-  const { states, failedSince: _since, failedUntil: _until, ...others } = filter;
-  const isOfDead = states?.every((state) => state === 'dead') === true && states.length > 0;
-  if (!isOfDead || Object.values(others).some((value) => value !== undefined)) return null;
-  return failureSpan(filter);
+function conditionsIn(filter: EventFilter): number {
+  return Object.values(filter).filter((value) => value !== undefined).length;
 }
 
-function exactIndex({
-  states,
-  retrying,
-  conflict,
-  redelivered,
-  fingerprint,
-  ...others
-}: Conditions['filter']): Index | null {
-  if (Object.values(others).some((value) => value !== undefined)) return null;
+/** When the events died, for a filter that asks for nothing else of dead events with bodies; `null` for others. */
+function deathSpan(filter: EventFilter): FailureSpan | null {
+  const { states, failedSince: _since, failedUntil: _until, ...others } = filter;
+  const isOfDead = states?.every((state) => state === 'dead') === true && states.length > 0;
+  return isOfDead && conditionsIn(others) === 0 ? failureSpan(filter) : null;
+}
+
+function exactIndex({ states, fingerprint, ...flags }: EventFilter): Index | null {
   if (states !== undefined) {
     // Of other states an index may list events that a processor has moved on.
     const isAtRest = states.every((state) => putAwayStates.some((each) => each === state));
     return isAtRest ? { of: 'states', states: [...new Set(states)], types: undefined } : null;
   }
   if (fingerprint !== undefined) return { of: 'group', fingerprint };
-  if (retrying !== undefined) return retrying ? { of: 'retrying' } : null;
-  if (conflict !== undefined) return conflict ? { of: 'conflict' } : null;
-  if (redelivered !== undefined) return redelivered ? { of: 'redelivered' } : null;
-  return { of: 'everything' };
+  if (conditionsIn(flags) === 0) return { of: 'everything' };
+  const flag = (['retrying', 'conflict', 'redelivered'] as const).find((each) => flags[each] === true);
+  return flag === undefined ? null : { of: flag };
 }
 
-/** The events that a page looks at, in its order, as far as it has gone. */
 interface Candidates {
-  /** The next events, at most so many. */
   next(tables: SearchTables, limit: number): Promise<readonly number[]>;
   /** @param seq - one of those, the last that was looked at */
   continueAfter(seq: number): void;
@@ -242,7 +224,6 @@ export function assertOrder({ order = 'newest', before = null, beforeAt }: Searc
   );
 }
 
-/** The events from where the page begins. */
 export async function candidatesFor(
   tables: SearchTables,
   conditions: Conditions,
@@ -251,12 +232,9 @@ export async function candidatesFor(
 ): Promise<Candidates> {
   if (order === 'failed') {
     const place = before === null || beforeAt === undefined ? null : { seq: before, settledMs: beforeAt.getTime() };
-    return byDeath(failureSpan(conditions.filter) ?? { from: 0, before: Number.MAX_SAFE_INTEGER }, place);
+    return byDeath(failureSpan(conditions.filter) ?? { from: 0, before: END }, place);
   }
-  const page =
-    order === 'newest'
-      ? { from: 1, before: before ?? Number.MAX_SAFE_INTEGER }
-      : { from: (before ?? 0) + 1, before: Number.MAX_SAFE_INTEGER };
+  const page = order === 'newest' ? { from: 1, before: before ?? END } : { from: (before ?? 0) + 1, before: END };
   let ranges = await rangesWithin(tables, conditions.filter, page, extent);
   const source = await narrowestSource(tables, conditions, ranges, extent.indexed);
   return {

@@ -2,29 +2,23 @@ import { jsonText } from '../../../events/json.ts';
 import type { EventKey } from '../../event.ts';
 import { retryGroupOf } from '../../rules/error-groups.ts';
 import type { Term } from '../../rules/entity-terms.ts';
-import type { EventFilter, EventSummary } from '../search.ts';
+import { filterTimes, type EventFilter, type EventSummary } from '../search.ts';
 import { bodyPath, type BodyStep } from './bodies.ts';
 import type { Clock, Dialect, Reader, Statement } from '../sql.ts';
 import { eventsIn, lastErrorOf, lastFailed, listedEvents, type SummaryRow } from '../summaries.ts';
 
-/** A filter, read once for a page. */
 export interface Conditions {
   /** without the fingerprint where that is of a group of retries */
   readonly filter: EventFilter;
-  /** of a group of retries */
   readonly retryGroup: string | null;
   /** two at most */
   readonly terms: readonly Term[];
-  /** in lower case */
   readonly error: string | null;
-  /** in lower case */
   readonly text: string | null;
-  /** the keys of events, as `keyText` writes them */
   readonly keys: ReadonlySet<string> | null;
   readonly body: readonly { readonly steps: readonly BodyStep[]; readonly value: string }[];
 }
 
-/** A key as one text. */
 export function keyText({ endpoint, id }: EventKey): string {
   return JSON.stringify([endpoint, id]);
 }
@@ -46,17 +40,12 @@ export function conditionsOf(filter: EventFilter): Conditions {
   };
 }
 
-/** Events have the times of the database. */
 export function inDatabaseTime({ filter, ...others }: Conditions, { toDatabase }: Clock): Conditions {
-  const at = (date: Date): Date => new Date(toDatabase(date.getTime()));
-  const { since, until, failedSince, failedUntil, ignoredSince } = filter;
-  const times = {
-    ...(since !== undefined && { since: at(since) }),
-    ...(until !== undefined && { until: at(until) }),
-    ...(failedSince !== undefined && { failedSince: at(failedSince) }),
-    ...(failedUntil !== undefined && { failedUntil: at(failedUntil) }),
-    ...(ignoredSince !== undefined && { ignoredSince: at(ignoredSince) }),
-  };
+  const times: Partial<Record<(typeof filterTimes)[number], Date>> = {};
+  for (const name of filterTimes) {
+    const time = filter[name];
+    if (time !== undefined) times[name] = new Date(toDatabase(time.getTime()));
+  }
   return { ...others, filter: { ...filter, ...times } };
 }
 
@@ -88,7 +77,6 @@ function selectFitting(dialect: Dialect): string {
     `(CAST(${term} AS text) IS NULL OR seq > $17 OR ${there(t.terms, `found.term = ${term}`)})`;
   const errorColumn = (column: 'error_name' | 'error_message'): string =>
     `CASE WHEN CAST($18 AS bigint) = 1 THEN ${lastFailed(t, column)} END AS ${column}`;
-  /** When an event failed for the last time, as a filter asks for it. */
   const failedAt = `CASE WHEN ${DEAD} THEN put_away_ms WHEN ${RETRYING} THEN (
       SELECT ended_ms FROM ${t.attempts} WHERE seq = event.seq ORDER BY number DESC LIMIT 1) END`;
   return `
@@ -153,7 +141,6 @@ export function fittingRow({ seq, endpoint, id, type, entity, bytes, ...error }:
   return { seq, endpoint, id, type, entity, bytes, lastError: lastErrorOf(error) };
 }
 
-/** An event whose body may be asked for. */
 export interface Sized {
   readonly seq: number;
   /** `null` for a tombstone */

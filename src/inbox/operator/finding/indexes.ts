@@ -18,7 +18,6 @@ export interface Listing {
   readonly order?: (direction: 'ASC' | 'DESC') => string;
 }
 
-/** The indexes that each database has in its own way. */
 export interface SearchIndexes extends ReceivedTimes {
   /** A value: the terms of events up to this `seq` are in the index. */
   readonly indexed: string;
@@ -47,7 +46,6 @@ export interface SearchIndexes extends ReceivedTimes {
 
 type SeqRow = Pick<Died, 'seq'>;
 
-/** What the indexes of a database list. */
 export function searchTables({ rows }: Reader, dialect: Dialect, indexes: SearchIndexes): SearchTables {
   const { samplesAtOnce } = indexes;
   const diedBefore = async ({ from, before }: FailureSpan, place: Died | null, limit: number) => {

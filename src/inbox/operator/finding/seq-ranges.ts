@@ -13,7 +13,6 @@ export function inOrder(seqs: readonly number[], order: SeqOrder): readonly numb
   return seqs.toSorted(order === 'newest' ? (a, b) => b - a : (a, b) => a - b);
 }
 
-/** Those of some events that are in a range, the first in an order. */
 export function placed(
   seqs: readonly number[],
   { from, before }: SeqRange,
@@ -33,7 +32,11 @@ export function nonEmpty(ranges: readonly SeqRange[]): readonly SeqRange[] {
   return ranges.filter(({ from, before }) => from < before);
 }
 
-/** How far the tables reach. */
+export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: SeqOrder): readonly SeqRange[] {
+  const beyond = order === 'newest' ? { from: 0, before: seq } : { from: seq + 1, before: Number.MAX_SAFE_INTEGER };
+  return nonEmpty(ranges.map((range) => overlap(range, beyond)));
+}
+
 export interface Extent {
   /** of the newest event; 0 if there are none */
   readonly newestSeq: number;
@@ -43,7 +46,6 @@ export interface Extent {
   readonly disorder: SeqRange | null;
 }
 
-/** Tells when events were received. */
 export interface ReceivedTimes {
   /** so many samples for one end of a span are worth one statement */
   readonly samplesAtOnce: number;
@@ -84,6 +86,7 @@ export async function rangesWithin(
   ].map((part) => overlap(part, all));
   const first = since && inTime.map((range) => firstSince(range, since.getTime() - MARGIN_MS));
   const end = until && inTime.map((range) => firstAllFrom(range, until.getTime() + MARGIN_MS));
+  const isOpen = (edge: Edge): boolean => !edge.isFound;
   for (let open = [...(first ?? []), ...(end ?? [])].filter(isOpen); open.length > 0; open = open.filter(isOpen)) {
     const samples = open.map((edge) => edge.samples(times.samplesAtOnce));
     const received = [...(await times.receivedIn(samples.flat(), SAMPLE))];
@@ -94,6 +97,16 @@ export async function rangesWithin(
     before: end?.[n]?.seq ?? before,
   }));
   return nonEmpty([newer, overlap(mixed, all), older].flatMap((range) => range ?? []));
+}
+
+/** Where the first sample begins that has an event of this time or a later one. */
+function firstSince(range: SeqRange, time: number): Edge {
+  return new Edge(range, (received) => received.length === 0 || Math.max(...received) >= time, false);
+}
+
+/** Where the first sample begins that has only events of this time or later. */
+function firstAllFrom(range: SeqRange, time: number): Edge {
+  return new Edge(range, (received) => Math.min(...received) >= time, true);
 }
 
 /** The first `seq` of a range from which on samples fit; the end of the range if none does. */
@@ -130,7 +143,6 @@ class Edge {
     return this.#sampled;
   }
 
-  /** @param received - of each sample */
   take(received: readonly (readonly number[])[]): void {
     const fits = received.map((times) => this.#fits(times));
     const first = fits.indexOf(true);
@@ -139,26 +151,6 @@ class Edge {
     if (misfit !== undefined) this.#low = misfit.from + 1;
     if (fit !== undefined) this.#high = fit.from;
   }
-}
-
-function isOpen(edge: Edge): boolean {
-  return !edge.isFound;
-}
-
-/** Where the first sample begins that has an event of this time or a later one. */
-function firstSince(range: SeqRange, time: number): Edge {
-  return new Edge(range, (received) => received.length === 0 || Math.max(...received) >= time, false);
-}
-
-/** Where the first sample begins that has only events of this time or later. */
-function firstAllFrom(range: SeqRange, time: number): Edge {
-  return new Edge(range, (received) => Math.min(...received) >= time, true);
-}
-
-/** The parts of ranges beyond a `seq` that was looked at. */
-export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: SeqOrder): readonly SeqRange[] {
-  const beyond = order === 'newest' ? { from: 0, before: seq } : { from: seq + 1, before: Number.MAX_SAFE_INTEGER };
-  return nonEmpty(ranges.map((range) => overlap(range, beyond)));
 }
 
 /**

@@ -1,3 +1,7 @@
+import type { Output } from './serve-reports.ts';
+import { targetOf, type DbOptions } from '../shared/options.ts';
+import { endProcess, tellFailure, usageError, CommandError, EXIT, tell } from '../shared/output.ts';
+import { givenSecret, secretOf, type SecretOptions } from '../shared/secret.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, statSync, watch, type FSWatcher } from 'node:fs';
@@ -6,9 +10,58 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../errors.ts';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../host/real-timers.ts';
-import { CommandError, EXIT, tell } from '../shared/output.ts';
 import { firstSignal, type StopSignal } from '../shared/interruption.ts';
 import { requireFile } from '../shared/files.ts';
+
+interface ServeCommandOptions extends DbOptions, SecretOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly path: string;
+  readonly unsafeUnsigned?: boolean;
+  readonly forwardTo?: string;
+  readonly allowRemote?: boolean;
+  readonly output?: Output;
+  readonly watch?: boolean;
+  /** by the process that watches */
+  readonly watched?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** `hookbox serve` */
+export async function startServing(file: string | undefined, options: ServeCommandOptions): Promise<void> {
+  try {
+    const signal = await (options.watch === true ? watched : served)(file, options);
+    process.exitCode = signal === 'SIGTERM' ? EXIT.ok : EXIT.interrupted;
+  } catch (failure) {
+    tellFailure(failure);
+  }
+  await endProcess();
+}
+
+async function watched(file: string | undefined, options: ServeCommandOptions): Promise<StopSignal> {
+  if (file === undefined) throw usageError('--watch needs a handler module. Pass its path.');
+  // Asked for once, and not at each start.
+  const isAsked = options.unsafeUnsigned !== true && givenSecret(options) === null;
+  if (isAsked) process.env['SIGNING_SECRET'] = await secretOf(options);
+  const args = process.argv.slice(2).map((arg) => (arg === '--watch' ? '--watched' : arg));
+  return watchServe(file, args);
+}
+
+async function served(file: string | undefined, options: ServeCommandOptions): Promise<StopSignal> {
+  const { unsafeUnsigned = false, forwardTo, allowRemote = false, output } = options;
+  const { serve, loadHandlers } = await import('./run-server.ts');
+  if (options.watched === true) underWatch();
+  const target = forwardTo === undefined ? undefined : targetOf(forwardTo, allowRemote);
+  const loaded = file === undefined ? {} : await loadHandlers(file);
+  return serve({
+    ...options,
+    portOption: '--port',
+    secret: unsafeUnsigned ? null : await secretOf(options),
+    output: output ?? (process.stdout.isTTY ? 'interactive' : 'compact'),
+    ...loaded,
+    forwardTo: target,
+  });
+}
 
 /** The message that ends the other process as a signal would. */
 const STOP = 'stop';
@@ -22,7 +75,7 @@ const STOP = 'stop';
  * @returns the signal that ended it all
  * @throws CommandError when there are no handlers
  */
-export async function watchServe(file: string, args: readonly string[]): Promise<StopSignal> {
+async function watchServe(file: string, args: readonly string[]): Promise<StopSignal> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`The file ${file} does not exist.`, EXIT.notFound);
   requireFile(path);
@@ -62,7 +115,7 @@ function started(args: readonly string[], imported: (path: string) => void): Chi
 }
 
 /** In the other process: reports the files of the handlers, and ends when the watching process says so or is gone. */
-export function underWatch(): void {
+function underWatch(): void {
   let isStopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {

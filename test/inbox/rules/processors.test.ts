@@ -1,6 +1,15 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it, describe } from 'vitest';
+import { Budget } from '../../../src/inbox/rules/budget.ts';
 import {
+  IGNORE_AFTER_MS,
+  PRESENT_MS,
+  goneSince,
+  isAmong,
+  isInScope,
+  rerunOfferedSince,
+  seenSince,
+  wasSeenAfter,
   announced,
   IGNORE_BATCH,
   PARKED_BATCH,
@@ -13,12 +22,50 @@ import {
   type ReadyType,
   type TypePosition,
   type WaitingEvent,
-  IGNORE_AFTER_MS,
-  PRESENT_MS,
+  COUNTED,
+  ignoredTypes,
+  unhandledTypes,
+  type PendingType,
 } from '../../../src/inbox/rules/processors.ts';
-import { Budget } from '../../../src/inbox/rules/budget.ts';
+import type { Scope } from '../../../src/inbox/work.ts';
 
 const NOW = 2 * IGNORE_AFTER_MS;
+
+it('somebody is there for ten minutes after being seen', () => {
+  expect(wasSeenAfter(NOW - PRESENT_MS + 1, seenSince(NOW))).toBe(true);
+  expect(wasSeenAfter(NOW - PRESENT_MS, seenSince(NOW))).toBe(false);
+  expect(wasSeenAfter(null, seenSince(NOW))).toBe(false);
+});
+
+it('somebody is gone after seven days, and not before whoever judges has looked for long enough', () => {
+  expect(goneSince(NOW, NOW - PRESENT_MS)).toBe(NOW - IGNORE_AFTER_MS);
+  expect(goneSince(NOW, NOW - IGNORE_AFTER_MS - 1)).toBe(NOW - IGNORE_AFTER_MS - 1);
+});
+
+it('a rerun is offered of what was put away in the last seven days', () => {
+  expect(NOW - rerunOfferedSince(NOW)).toBe(7 * 24 * 3_600_000);
+});
+
+it.each<[Scope['types'], string | null, boolean]>([
+  ['*', 'order.created', true],
+  ['*', null, true],
+  [['order.created'], 'order.created', true],
+  [['order.created'], 'order.ready', false],
+  [['order.created'], null, false],
+  [[], 'order.created', false],
+])('of the types %j %j is handled: %s', (types, type, expected) => {
+  expect(isAmong(types, type)).toBe(expected);
+});
+
+it.each<[Scope, boolean]>([
+  [{ endpoints: '*', types: '*' }, true],
+  [{ endpoints: ['default'], types: ['order.created'] }, true],
+  [{ endpoints: ['shop-b'], types: '*' }, false],
+  [{ endpoints: '*', types: ['order.ready'] }, false],
+])('an event is in the scope %j: %s', (scope, expected) => {
+  expect(isInScope(scope, { endpoint: 'default', type: 'order.created' })).toBe(expected);
+});
+
 const BEFORE = NOW - PRESENT_MS;
 const MEBIBYTE = 1024 * 1024;
 const ready = (type: string, parts: Partial<ReadyType> = {}): ReadyType => ({
@@ -146,4 +193,63 @@ it('a sweep that has come to its end begins anew', () => {
   expect(announced([], { parked: null, ignoring: null })).toEqual({ ignored: [], more: false, sweep: WHOLE_SWEEP });
   const sweep = { parked: 5, ignoring: null };
   expect(announced([], sweep)).toEqual({ ignored: [], more: true, sweep });
+});
+
+const REPORTED_AT = 10 * PRESENT_MS;
+const LONG_AGO = REPORTED_AT - PRESENT_MS;
+const lane = { endpoint: 'default', type: 'order.created' };
+const pending: PendingType = {
+  ...lane,
+  count: 1,
+  dueAt: 0,
+  isPaused: false,
+  lastSeen: null,
+  wasEndpointHandled: false,
+};
+
+interface Case {
+  readonly dueAt?: number;
+  readonly seen?: number | null;
+  readonly anybody?: boolean;
+  readonly ever?: boolean;
+}
+
+it.each<[string, Case, Date | null | undefined]>([
+  ['somebody handled it until ten minutes ago', { seen: LONG_AGO }, new Date(LONG_AGO)],
+  ['somebody is there', { seen: LONG_AGO + 1 }, undefined],
+  ['it has just become due', { seen: LONG_AGO, dueAt: LONG_AGO + 1 }, undefined],
+  ['nobody ever handled it, and processors run that do not know its endpoint', { anybody: true }, null],
+  ['nobody ever handled it, but its endpoint', { anybody: true, ever: true }, undefined],
+  ['no processor runs at all', {}, undefined],
+])(
+  'what waits is told of, or not: %s',
+  (_, { dueAt = LONG_AGO, seen = null, anybody = false, ever = false }, since) => {
+    const total = { ...pending, count: 3, dueAt, lastSeen: seen, wasEndpointHandled: ever };
+    const expected = since === undefined ? [] : [{ ...lane, count: 3, more: false, since }];
+    expect(unhandledTypes([total], { isAnybodyThere: anybody, handledSince: LONG_AGO })).toEqual(expected);
+    expect(unhandledTypes([{ ...total, isPaused: true }], { isAnybodyThere: anybody, handledSince: LONG_AGO })).toEqual(
+      [],
+    );
+  },
+);
+
+it('a processor counts as there as of when the caller says', () => {
+  const report = (handledSince: number) =>
+    unhandledTypes([{ ...pending, lastSeen: 50 }], { isAnybodyThere: true, handledSince });
+  expect(report(49)).toEqual([]);
+  expect(report(50)).toHaveLength(1);
+});
+
+it.each([
+  [COUNTED, COUNTED, false],
+  [COUNTED + 1, COUNTED, true],
+])('%i are told as %i', (count, told, more) => {
+  const expected = [{ ...lane, count: told, more, handled: false }];
+  expect(ignoredTypes([{ ...lane, count, lastSeen: null }], REPORTED_AT)).toEqual(expected);
+});
+
+it('of what was put away it is told whether somebody handles it now', () => {
+  expect(ignoredTypes([{ ...lane, count: 1, lastSeen: REPORTED_AT - 1 }], REPORTED_AT)).toMatchObject([
+    { handled: true },
+  ]);
 });

@@ -1,19 +1,22 @@
+import type { EventKey } from '../../inbox/event.ts';
 import type { Pause } from '../../inbox/operator/pauses.ts';
+import type { EventSummary } from '../../inbox/operator/search.ts';
+import type { Wait } from '../../inbox/rules/waiting.ts';
 import type { Unhandled } from '../../ops/watch.ts';
 import { bounded } from '../../ops/words/format.ts';
+import { blockerInWords, waitInBrief, waitInWords } from '../../ops/words/event-words.ts';
 import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import type { Visit } from '../visit.ts';
-import { AtEndpoint, StoredText } from './stored-text.tsx';
-import { eventsHref } from './filter-fields.ts';
+import { eventsHref, eventHref } from './filter-fields.ts';
+import { Panel } from './list-table.tsx';
+import { AtEndpoint, StoredText, Listed, listedName } from './stored-text.tsx';
 import { Time } from './time.tsx';
 
-/** The paused types, with who paused them and why. */
 export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly pauses: readonly Pause[] }) {
   if (pauses.length === 0) return <></>;
   const { base, now } = visit;
   return (
-    <section class="panel" id="paused">
-      <h2>Paused</h2>
+    <Panel id="paused" title="Paused">
       <ul>
         {pauses.map((pause) => (
           <li class="warning">
@@ -23,7 +26,7 @@ export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }
 
@@ -69,8 +72,7 @@ export function UnhandledEvents({
 }) {
   if (waiting.length === 0 && ignored.length === 0) return <></>;
   return (
-    <section class="panel" id="unhandled">
-      <h2>Events without a handler</h2>
+    <Panel id="unhandled" title="Events without a handler">
       <ul>
         {waiting.map(({ endpoint, type, since, ...count }) => (
           <li class="warning">
@@ -99,6 +101,66 @@ export function UnhandledEvents({
           );
         })}
       </ul>
-    </section>
+    </Panel>
+  );
+}
+
+interface Waiting {
+  readonly event: EventSummary;
+  readonly wait: Wait | null;
+  readonly base: string;
+  readonly now: Date;
+}
+
+/** The event that others wait for, and what is the matter with it. */
+export function Culprit({ event, wait, base, now }: Waiting) {
+  const named = wait?.reason === 'behind' ? wait.blocker.event : event;
+  return (
+    <>
+      {linkTo(named, base)}{' '}
+      {wait?.reason === 'behind' ? (
+        <StoredText text={blockerInWords(wait.blocker, now)} atMost={500} />
+      ) : (
+        <WhyItWaits event={event} wait={wait} base={base} now={now} />
+      )}
+    </>
+  );
+}
+
+/** Why an event waits, after its name; the event before it is a link. */
+export function WhyItWaits({ event, wait, base, now }: Waiting) {
+  return (
+    <>
+      {waitInWords(event, wait, now).map((part) =>
+        typeof part === 'string' ? <StoredText text={part} atMost={500} /> : linkTo(part, base),
+      )}
+    </>
+  );
+}
+
+function linkTo(key: EventKey, base: string) {
+  return (
+    <a href={eventHref(base, key)}>
+      <StoredText text={key.id} atMost={60} />
+    </a>
+  );
+}
+
+/** The same where there is little room. */
+export function WaitInBrief({ wait, base, now }: Omit<Waiting, 'event'>) {
+  const words = waitInBrief(wait, now);
+  if (words.length === 0) return <></>;
+  return (
+    <span class="brief">
+      {words.map((part) =>
+        typeof part === 'string' ? (
+          <bdi title={part}>{part.trim()}</bdi>
+        ) : (
+          <a href={eventHref(base, part)} aria-label={listedName(part.id, 22)}>
+            <Listed text={part.id} atMost={22} />
+          </a>
+        ),
+      )}
+    </span>
   );
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EventFilter } from '../../../src/inbox/operator/search.ts';
 import { deadReasons, eventStates } from '../../../src/inbox/event.ts';
+import type { EventFilter } from '../../../src/inbox/operator/search.ts';
 import { shortTime } from '../../../src/ops/words/format.ts';
 import { readFilter, filterFields } from '../../../src/page/parts/filter-fields.ts';
 

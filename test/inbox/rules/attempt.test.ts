@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   endingOf,
@@ -5,8 +6,16 @@ import {
   countChange,
   planProcessed,
   planSettle,
+  MAX_CRASHES,
+  crashEnding,
+  settlementOfFailure,
+  settlementWithoutFile,
+  backoffMs,
+  DEFAULT_RETRY,
+  foundCrash,
 } from '../../../src/inbox/rules/attempt.ts';
-import type { AttemptOutcome, Change, HeldEvent } from '../../../src/inbox/rules/store.ts';
+import { fingerprintOf } from '../../../src/inbox/rules/error-groups.ts';
+import type { AttemptOutcome, Change, HeldEvent, Ending } from '../../../src/inbox/rules/store.ts';
 import type { Settlement } from '../../../src/inbox/work.ts';
 import { heldEvent } from './plan-events.ts';
 
@@ -149,4 +158,160 @@ describe('a transaction of its handler', () => {
   it('ends its attempt only once', () => {
     for (const settlement of ENDS) expect(settle(settlement, processed)).toEqual({ result: false, changes: [] });
   });
+});
+
+const lastError = { name: 'Error', message: 'no order ord_42', stack: 'at …' };
+const none = { failed: 0, crashed: 0, error: null } as const;
+const failed = { outcome: 'failed', failed: 1, crashed: 0, error: lastError } as const;
+
+it.each<[EndOfAttempt, Ending]>([
+  [{ outcome: 'processed' }, { ...none, state: 'processed', outcome: 'processed', counted: 'processed' }],
+  [
+    { outcome: 'processed', skipped: 'not ours' },
+    { ...none, state: 'processed', outcome: 'processed', counted: 'processed', skipped: 'not ours' },
+  ],
+  [
+    { outcome: 'retry', error: lastError, dueAt: 5_000 },
+    { ...failed, state: 'pending', dueAt: 5_000, yields: false, counted: 'failed' },
+  ],
+  [
+    { outcome: 'retry', error: lastError, dueAt: 5_000, yields: true },
+    { ...failed, state: 'pending', dueAt: 5_000, yields: true, counted: 'failed' },
+  ],
+  [
+    { outcome: 'dead', reason: 'failed', error: lastError },
+    { ...failed, state: 'dead', deadReason: 'failed', fingerprint: fingerprintOf(lastError), counted: 'dead' },
+  ],
+  [
+    { outcome: 'dead', reason: 'invalid', error: lastError },
+    { ...failed, state: 'dead', deadReason: 'invalid', fingerprint: fingerprintOf(lastError), counted: 'dead' },
+  ],
+  [
+    { outcome: 'interrupted', dueAt: NOW + 5 },
+    { ...none, state: 'pending', dueAt: NOW + 5, outcome: 'interrupted', counted: null },
+  ],
+  [{ outcome: 'interrupted' }, { ...none, state: 'pending', dueAt: NOW, outcome: 'interrupted', counted: null }],
+])('an attempt that ends so leaves its event so: %j', (settlement, ending) => {
+  expect(endingOf(settlement, NOW)).toEqual(ending);
+});
+
+const retry = { attempts: 3, baseMs: 100, maxMs: 150 };
+
+it.each<[failuresBefore: number, isPermanent: boolean, EndOfAttempt]>([
+  [0, false, { outcome: 'retry', error: lastError, dueAt: NOW + 100 }],
+  [1, false, { outcome: 'retry', error: lastError, dueAt: NOW + 150 }],
+  [2, false, { outcome: 'dead', reason: 'failed', error: lastError }],
+  [7, false, { outcome: 'dead', reason: 'failed', error: lastError }],
+  [0, true, { outcome: 'dead', reason: 'failed', error: lastError }],
+])('a failure after %i others (permanent: %s) is settled with %j', (before, isPermanent, settlement) => {
+  expect(settlementOfFailure(before, { error: lastError, isPermanent }, retry, NOW, () => 1)).toEqual(settlement);
+});
+
+it.each<[afterMs: number, dueAt: number]>([
+  [60_000, NOW + 60_000],
+  [99, NOW + 100],
+])('a failure that asks for %i ms is due then, and not sooner than usual', (afterMs, dueAt) => {
+  const failure = { error: lastError, isPermanent: false, afterMs };
+  expect(settlementOfFailure(0, failure, retry, NOW, () => 1)).toEqual({ outcome: 'retry', error: lastError, dueAt });
+  expect(settlementOfFailure(2, failure, retry, NOW, () => 1)).toMatchObject({ outcome: 'dead' });
+});
+
+it.each<[attempts: number, dueAt: number]>([
+  [1, NOW + 100],
+  [2, NOW + 150],
+  [50, NOW + 150],
+])('attempt %i without the file of the inbox does not count, and the next is due at %i', (attempts, dueAt) => {
+  expect(settlementWithoutFile(attempts, retry, NOW, () => 1)).toEqual({ outcome: 'interrupted', dueAt });
+});
+
+const crash = { outcome: 'crashed', error: null, failed: 0, crashed: 1 } as const;
+
+it.each<[number, Ending]>([
+  [0, { ...crash, state: 'pending', dueAt: NOW, counted: 'failed' }],
+  [1, { ...crash, state: 'pending', dueAt: NOW, counted: 'failed' }],
+  [2, { ...crash, state: 'dead', deadReason: 'crashed', fingerprint: null, counted: 'dead' }],
+  [3, { ...crash, state: 'dead', deadReason: 'crashed', fingerprint: null, counted: 'dead' }],
+])('a crash after %i others', (before, ending) => {
+  expect(crashEnding(before, NOW)).toEqual(ending);
+});
+
+it('an event that only crashes is dead after exactly so many crashes', () => {
+  fc.assert(
+    fc.property(fc.nat(10), (before) => {
+      expect(crashEnding(before, NOW).state).toBe(before + 1 >= MAX_CRASHES ? 'dead' : 'pending');
+    }),
+  );
+});
+
+it.each([
+  [1, 1_000],
+  [2, 2_000],
+  [3, 4_000],
+  [12, 2_048_000],
+  [13, 3_600_000],
+  [20, 3_600_000],
+  [5_000, 3_600_000],
+])('after failure %i it is at most %i ms', (failures, most) => {
+  expect(backoffMs(failures, DEFAULT_RETRY, () => 1)).toBe(most);
+  expect(backoffMs(failures, DEFAULT_RETRY, () => 0)).toBe(0);
+});
+
+it('is a whole number of milliseconds within its bounds, for any options', () => {
+  const options = fc.record({
+    attempts: fc.nat(),
+    baseMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
+    maxMs: fc.nat(),
+  });
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 10_000 }),
+      options,
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (n, retry, at) => {
+        const ms = backoffMs(n, retry, () => at);
+        expect(Number.isInteger(ms)).toBe(true);
+        expect(ms).toBeGreaterThanOrEqual(0);
+        expect(ms).toBeLessThanOrEqual(retry.maxMs);
+      },
+    ),
+  );
+});
+
+const found = {
+  endpoint: 'default',
+  id: 'evt_1',
+  type: 'order.created',
+  attempt: 3,
+  outcome: 'crashed',
+  ended_ms: 2_000,
+  error_name: null,
+  error_message: null,
+  error_stack: null,
+  due_ms: 2_500,
+  state: 'pending',
+  dead_reason: null,
+} as const;
+const told = { endpoint: 'default', id: 'evt_1', type: 'order.created', attempt: 3, error: null };
+
+it.each([
+  ['waits', found, { ...told, deadReason: null, dueAt: 2_500 }],
+  ['is dead', { ...found, state: 'dead', dead_reason: 'crashed' }, { ...told, deadReason: 'crashed', dueAt: null }],
+  [
+    'was interrupted',
+    { ...found, outcome: 'interrupted' },
+    { ...told, deadReason: null, dueAt: 2_500, wasClosing: true },
+  ],
+  ['has gone on since', { ...found, state: null }, { ...told, deadReason: null, dueAt: 2_000 }],
+  [
+    'is dead, as its function had committed by itself',
+    { ...found, state: 'dead', dead_reason: 'failed', error_name: 'TransactionError', error_message: 'COMMIT' },
+    {
+      ...told,
+      deadReason: 'failed',
+      dueAt: null,
+      error: { name: 'TransactionError', message: 'COMMIT', stack: null },
+    },
+  ],
+] as const)('what was found crashed is told as of its event, which %s', (_, row, expected) => {
+  expect(foundCrash(row)).toEqual(expected);
 });
