@@ -156,7 +156,8 @@ export async function retryEventsNow(
   return actOnNamed(inbox, 'retry-now', keys, by, options);
 }
 
-export type InStates = Pick<ActOptions, 'states'>;
+export /** The option `states` of an operator's action. */
+type InStates = Pick<ActOptions, 'states'>;
 
 async function actOnNamed(
   inbox: AnyInbox,

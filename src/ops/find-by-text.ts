@@ -27,13 +27,13 @@ const PARTS = {
   dead: { states: ['dead'] },
   retrying: { retrying: true },
   others: { states: ['pending', 'processing', 'processed', 'ignored', 'discarded'], retrying: false },
-} as const satisfies Record<string, EventFilter>;
+} as const satisfies Record<FindPlace['among'], EventFilter>;
 const PART_NAMES = Object.keys(PARTS) as FindPlace['among'][];
 export const READINGS = ['id', 'entity', 'merchant', 'type', 'text'] as const satisfies readonly TakenFor['takenFor'][];
 
 /** The position of the next step of {@link findEvents}, and how the first step interpreted the text. */
 export interface FindPlace extends TakenFor {
-  readonly among: keyof typeof PARTS;
+  readonly among: 'dead' | 'retrying' | 'others';
   readonly before: number | null;
 }
 
