@@ -156,8 +156,8 @@ export async function retryEventsNow(
   return actOnNamed(inbox, 'retry-now', keys, by, options);
 }
 
-export /** The option `states` of an operator's action. */
-type InStates = Pick<ActOptions, 'states'>;
+/** The option `states` of an operator's action. */
+export type InStates = Pick<ActOptions, 'states'>;
 
 async function actOnNamed(
   inbox: AnyInbox,
