@@ -5,7 +5,7 @@ import { createGuard, peerOf } from '../../page/safety/request-guard.ts';
 import { ApiError } from '../../sandbox/errors.ts';
 import { FAULT_KINDS } from '../../sandbox/faults.ts';
 import type { Delivery, Endpoint, NewKey, OrderStatus, Sandbox, ServiceFault } from '../../sandbox/index.ts';
-import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/random-faults.ts';
+import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/faults.ts';
 import { CommandError, EXIT, usageError } from '../shared/output.ts';
 import { seal, unseal } from './control-token.ts';
 import { LISTS } from './sandbox-address.ts';

@@ -1,6 +1,5 @@
 import type { Delivery, DeliveryTry, Sandbox } from '../../sandbox/index.ts';
-import { unbrokenCurlLine } from '../../sandbox/openapi/page/curl-line.ts';
-import { PLACE_ORDER } from '../../sandbox/page/example-requests.ts';
+import { unbrokenCurlLine, PLACE_ORDER } from '../../sandbox/openapi/example-requests.ts';
 import { print, printNdjson, styled, tell } from '../shared/output.ts';
 import type { Registered } from './control-server.ts';
 import { DASHBOARD, steeringText } from './sandbox-address.ts';

@@ -1,11 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import type { EventType } from '../../events/event-types.ts';
-import { labelOf, type EventLabel } from '../../sender/event-label.ts';
-import { parseExactly, writtenExactly } from '../../sender/exact-json.ts';
-import type { Fault, FaultPlan } from '../../sender/faults.ts';
-import { forged } from '../../sender/forgeries.ts';
-import { randomFault, randomFaults } from '../../sender/random-faults.ts';
-import { letters, seeded } from '../../sender/seeded-random.ts';
+import { labelOf, type EventLabel, parseExactly, writtenExactly } from '../../sender/event-json.ts';
+import { type Fault, type FaultPlan, forged, randomFault, randomFaults, letters, seeded } from '../../sender/faults.ts';
 import { realClock, virtualClock } from '../../sender/sender-clock.ts';
 import { createService, type DeadLetter, type DeliveryAttempt, type DeliveryEnd } from '../../sender/service.ts';
 import { fixture } from '../../testing/fixtures.ts';

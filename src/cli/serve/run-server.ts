@@ -16,7 +16,7 @@ import { isAboutAttempt } from '../../processing/attempt-log.ts';
 import { assertHandlers, handledTypes, type Handlers } from '../../processing/handlers.ts';
 import type { Outcome } from '../../receive/outcome.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
-import { labelOf } from '../../sender/event-label.ts';
+import { labelOf } from '../../sender/event-json.ts';
 import { shownInbox, type DbOptions } from '../shared/options.ts';
 import { usageError, tell } from '../shared/output.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';

@@ -1,4 +1,4 @@
-import { AMOUNTS } from '../../sender/exact-json.ts';
+import { AMOUNTS } from '../../sender/event-json.ts';
 
 interface Writing {
   readonly text: string;
