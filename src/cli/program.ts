@@ -1,29 +1,34 @@
 import { Command, CommanderError } from 'commander';
 import type { commands as table } from './commands.ts';
+import type { roomCommands } from './room-commands.ts';
 import { commandFrom, HELP_WIDTH, withExamples, withHelp } from './shared/command.ts';
 import { EXIT, tellFailure, interruptWithReader, tell } from './shared/output.ts';
 import { VERSION } from '../version.ts';
 
 const makers: Readonly<Record<string, () => Promise<Command>>> = {
-  check: async () => (await import('./check/check-command.ts')).checkCommand(),
-  serve: async () => (await import('./serve/serve-command.ts')).serveCommand(),
-  sandbox: async () => (await import('./sandbox/sandbox-command.ts')).sandboxCommand(),
+  check: fromRoom('check'),
+  serve: fromRoom('serve'),
+  sandbox: fromRoom('sandbox'),
   trigger: fromTable('trigger'),
   events: async () => commandFrom('events', (await import('./events/commands.ts')).eventsCommand),
   ui: fromTable('ui'),
   replay: fromTable('replay'),
-  scenario: async () => (await import('./scenario/scenario-command.ts')).scenarioCommand(),
+  scenario: fromRoom('scenario'),
   sign: fromTable('sign'),
-  verify: async () => (await import('./verify/verify-command.ts')).verifyCommand(),
+  verify: fromRoom('verify'),
   fixtures: fromTable('fixtures'),
   schema: fromTable('schema'),
   migrate: fromTable('migrate'),
-  doctor: async () => (await import('./doctor/doctor-command.ts')).doctorCommand(),
+  doctor: fromRoom('doctor'),
   completion: fromTable('completion'),
 };
 
 function fromTable(name: keyof typeof table): () => Promise<Command> {
   return async () => commandFrom(name, (await import('./commands.ts')).commands[name]);
+}
+
+function fromRoom(name: keyof typeof roomCommands): () => Promise<Command> {
+  return async () => commandFrom(name, (await import('./room-commands.ts')).roomCommands[name]);
 }
 
 /** The program with the command that the first argument names, or with all: every command loads only what it needs. */

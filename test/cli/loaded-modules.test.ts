@@ -13,7 +13,7 @@ async function loadedBy(...args: readonly string[]): Promise<readonly string[]> 
 }
 
 /** What only some ask for: each costs every start that loads it. */
-const ASKED_FOR = /\/node_modules\/(?!commander\/)|(completion|own-module|watch-serve|under-watch|\/table)\.[jt]s$/;
+const ASKED_FOR = /\/node_modules\/(?!commander\/)|(completion|own-module|serve-process|\/table)\.[jt]s$/;
 
 it.each([
   ['--help', ['--help'], /^node:https?$|\/(sender|testing)\//],

@@ -1,9 +1,58 @@
 import { delay, performance } from '../../host/real-timers.ts';
+import { plural } from '../../ops/words/format.ts';
+import { interruption } from '../shared/interruption.ts';
+import { targetOf, withScheme } from '../shared/options.ts';
+import { EXIT, print, printJson, styled, tell, usageError, type ExitCode } from '../shared/output.ts';
+import { secretOf, type SecretOptions } from '../shared/secret.ts';
+import { givenHeaders } from '../shared/sending.ts';
 import { UnreachableError, whyUnreachable } from '../shared/unreachable.ts';
 import { CheckRun, duration } from './check-run.ts';
-import { fault, outcome, unknown, type Advice, type ProbeOutcome, type Verdict } from './findings.ts';
+import { fault, outcome, unknown, type Advice, type ProbeOutcome, type Verdict, type Finding } from './findings.ts';
 import { PROBES, probeNames, type ProbeName } from './probe-names.ts';
 import { RUN } from './probes.ts';
+
+interface CheckCommandOptions extends SecretOptions {
+  readonly effects?: string;
+  readonly only?: readonly ProbeName[];
+  readonly skip?: readonly ProbeName[];
+  readonly deadline: number;
+  readonly header?: readonly string[];
+  readonly allowRemote?: boolean;
+  readonly json?: boolean;
+}
+
+/** `hookbox check` */
+export async function checkAndReport(url: string, options: CheckCommandOptions): Promise<ExitCode | void> {
+  const { effects, only, skip, deadline: deadlineMs, header, allowRemote = false, json = false } = options;
+  const target = targetOf(url, allowRemote);
+  if (effects !== undefined) {
+    if (!effects.includes('{id}'))
+      throw usageError('The URL of --effects must contain {id}, which hookbox replaces with the event id.');
+    targetOf(effects.replaceAll('{id}', 'id'), allowRemote);
+  }
+  if (skip?.includes('valid') === true) throw usageError('--skip cannot include valid: the other probes depend on it.');
+  const report = await checkEndpoint(target, {
+    effects: effects === undefined ? undefined : withScheme(effects),
+    only,
+    skip,
+    deadlineMs,
+    secret: await secretOf(options),
+    headers: givenHeaders(header),
+    signal: interruption(),
+    onStart: (ids) =>
+      tell(
+        `Checking ${target.href}. The ids of the test events begin with ${ids}. Afterwards, discard the test events that ` +
+          'are dead or pending.',
+      ),
+    ...(!json && { onResult: printResult }),
+  });
+  if (json) printJson(report);
+  else printFindings(report);
+  printSummary(report);
+  if (process.exitCode === EXIT.interrupted) return;
+  if (report.probes.some(({ verdict }) => verdict === 'fault')) return EXIT.failed;
+  if (report.probes.every(({ verdict }) => verdict === 'unknown')) return EXIT.partial;
+}
 
 export interface CheckOptions {
   readonly secret: string;
@@ -25,12 +74,10 @@ export interface CheckOptions {
   readonly onResult?: (result: ProbeResult) => void;
 }
 
-/** A probe that was run, and how it ended. */
 export interface ProbeResult extends ProbeOutcome {
   readonly name: ProbeName;
   /** what is true of a right endpoint */
   readonly title: string;
-  /** the worst of its findings */
   readonly verdict: Verdict;
   readonly ms: number;
 }
@@ -40,7 +87,6 @@ export interface CheckReport {
   /** how the id of every event begins that was sent */
   readonly ids: string;
   readonly deadlineMs: number;
-  /** the run was stopped, and probes are missing */
   readonly interrupted: boolean;
   readonly marks: {
     readonly passed: number;
@@ -56,9 +102,6 @@ export interface CheckReport {
 /**
  * Delivers to an endpoint as the service does, on good days and bad ones, and reports what it does right and wrong. What
  * cannot be seen from outside is `unknown`, never a pass or a fault.
- *
- * @throws UnreachableError when no connection can be made
- * @throws ConfigurationError for a secret that cannot be used
  */
 export async function checkEndpoint(address: string | URL, options: CheckOptions): Promise<CheckReport> {
   const { secret, effects, deadlineMs = 10_000, settleMs = 1_500, headers = {}, only, skip = [] } = options;
@@ -159,4 +202,101 @@ async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Pr
         ? 'Lift the rate limit, then check again.'
         : 'Fix the fault that the probe "valid" found, then check again.',
   };
+}
+
+const MARKS: Readonly<Record<Verdict, readonly [mark: string, style: 'green' | 'red' | 'yellow' | 'dim']>> = {
+  pass: ['pass', 'green'],
+  fault: ['FAULT', 'red'],
+  warning: ['warn', 'yellow'],
+  unknown: ['?', 'dim'],
+};
+const MARK_WIDTH = 5;
+const NAME_WIDTH = Math.max(...probeNames.map(({ length }) => length));
+const LINE_WIDTH = 110;
+
+/** One line, as soon as its probe is done. */
+function printResult({ name, title, verdict, note }: ProbeResult): void {
+  const rest = note === undefined ? '' : styled('dim', ` (${note})`);
+  print(`${marked(verdict)}  ${name.padEnd(NAME_WIDTH)}  ${title}${rest}`);
+}
+
+function marked(verdict: Verdict): string {
+  const [mark, style] = MARKS[verdict];
+  return styled(style, mark.padEnd(MARK_WIDTH));
+}
+
+/** What is wrong, the worst first; what has one cause stands together. */
+function printFindings({ probes }: CheckReport): void {
+  for (const verdict of ['fault', 'warning', 'unknown'] as const) {
+    for (const { names, finding, others } of grouped(probes, verdict)) {
+      print('', `${marked(verdict)}  ${styled('bold', listed(names))}`);
+      if (finding.sent !== finding.received) {
+        field('sent', finding.sent);
+        field('received', finding.received + (others > 0 ? ` (and ${others} more like it)` : ''));
+      }
+      field('why', finding.why);
+      field('mend', finding.mend);
+    }
+  }
+}
+
+const MOST_NAMES = 5;
+
+function listed(names: readonly string[]): string {
+  return names.length > MOST_NAMES ? `${names.length} probes` : names.join(', ');
+}
+
+interface Group {
+  readonly names: string[];
+  readonly finding: Finding;
+  others: number;
+}
+
+function grouped(probes: readonly ProbeResult[], verdict: Finding['verdict']): Iterable<Group> {
+  const groups = new Map<string, Group>();
+  for (const { name, findings } of probes) {
+    for (const finding of findings.filter((one) => one.verdict === verdict)) {
+      // Unknowns of one cause are told once; each probe with a fault has its own part.
+      const key = JSON.stringify([verdict === 'unknown' ? '' : name, finding.why, finding.mend]);
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, { names: [name], finding, others: 0 });
+      else if (group.names.includes(name)) group.others += 1;
+      else group.names.push(name);
+    }
+  }
+  return groups.values();
+}
+
+const LABEL_WIDTH = 9;
+const INDENT = MARK_WIDTH + 2;
+
+function field(label: string, text: string): void {
+  const lines = wrapped(text, LINE_WIDTH - INDENT - LABEL_WIDTH - 2);
+  for (const [n, line] of lines.entries()) {
+    print(`${' '.repeat(INDENT)}${styled('dim', (n === 0 ? label : '').padEnd(LABEL_WIDTH))}  ${line}`);
+  }
+}
+
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+/** The marks, for people. */
+function printSummary({ marks, full, interrupted, probes }: CheckReport): void {
+  const count = (verdict: Verdict): number => probes.filter((probe) => probe.verdict === verdict).length;
+  const parts = [
+    `${marks.passed} of ${marks.judged} judged probes passed`,
+    ...(count('fault') > 0 ? [plural(count('fault'), 'fault')] : []),
+    ...(count('warning') > 0 ? [plural(count('warning'), 'warning')] : []),
+    ...(count('unknown') > 0 ? [`${count('unknown')} unknown`] : []),
+  ];
+  tell('', `${interrupted ? 'Interrupted. ' : ''}${full ? 'Full marks: ' : ''}${parts.join('; ')}.`);
 }

@@ -1,7 +1,8 @@
 import { turn } from '../../host/real-timers.ts';
 import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, type DbOptions } from '../shared/options.ts';
-import { print, printJson, styled, tell } from '../shared/output.ts';
+import { EXIT, print, printJson, styled, tell, type ExitCode } from '../shared/output.ts';
+import { interruption } from '../shared/interruption.ts';
 import {
   checkClock,
   checkHost,
@@ -13,20 +14,16 @@ import {
 } from './machine-checks.ts';
 import { checkDatabase, checkFolder, checkSqlite, checkTemporaryFiles } from './sqlite-checks.ts';
 
-/** The options of `doctor`. */
-export interface DoctorOptions extends DbOptions {
+interface DoctorOptions extends DbOptions {
   readonly port: number;
   readonly secretFile?: string;
   readonly json?: boolean;
 }
 
-/**
- * Runs every check, prints what it finds, and resolves with whether there is no problem.
- *
- * @param signal - ends it between two checks, when temporary files are removed again
- */
-export async function doctor(options: DoctorOptions, signal: AbortSignal): Promise<boolean> {
+/** `hookbox doctor`: runs every check and prints what it finds. A signal ends it between two checks. */
+export async function doctor(options: DoctorOptions): Promise<ExitCode | void> {
   const { db, port, secretFile, json } = options;
+  const signal = interruption();
   const findings = [checkNode(), checkPlatform()];
   const files = [process.execPath, import.meta.filename];
   if (isInPostgres(options)) {
@@ -36,24 +33,24 @@ export async function doctor(options: DoctorOptions, signal: AbortSignal): Promi
     findings.push(...(await checkFile(db, signal)));
     files.unshift(db);
   }
-  if (signal.aborted) return false;
+  if (signal.aborted) return;
   findings.push(checkSecret(secretFile), await checkClock(files), await checkPort(port));
-  if (signal.aborted) return false;
+  if (signal.aborted) return;
   const count = (status: Finding['status']): number => findings.filter((finding) => finding.status === status).length;
   const [problems, warnings] = [count('problem'), count('warning')];
-  if (json === true) {
-    printJson({ healthy: problems === 0, checks: findings });
-    return problems === 0;
+  const healthy = problems === 0;
+  if (json === true) printJson({ healthy, checks: findings });
+  else {
+    const width = Math.max(...findings.map(({ check }) => check.length));
+    for (const { check, status, what, advice } of findings) {
+      const label = styled(STYLES[status], status.padEnd(STATUS_WIDTH));
+      print(`${label}  ${check.padEnd(width)}  ${what}`);
+      if (advice !== null) print(`${' '.repeat(STATUS_WIDTH + width + 4)}To do: ${advice}`);
+    }
+    const summary = `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`;
+    tell(problems + warnings === 0 ? 'No problems found.' : summary);
   }
-  const width = Math.max(...findings.map(({ check }) => check.length));
-  for (const { check, status, what, advice } of findings) {
-    const label = styled(STYLES[status], status.padEnd(STATUS_WIDTH));
-    print(`${label}  ${check.padEnd(width)}  ${what}`);
-    if (advice !== null) print(`${' '.repeat(STATUS_WIDTH + width + 4)}To do: ${advice}`);
-  }
-  const summary = `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`;
-  tell(problems + warnings === 0 ? 'No problems found.' : summary);
-  return problems === 0;
+  if (!healthy) return EXIT.failed;
 }
 
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;

@@ -6,8 +6,8 @@ import { Hono } from 'hono';
 import { isUrl } from '../../host/postgres-url.ts';
 import { parseDuration } from '../../ops/words/read-time.ts';
 import { createSandbox, type Assumptions, type PlanLimits, type PlanName, type Sandbox } from '../../sandbox/index.ts';
-import { usageError, tell } from '../shared/output.ts';
-import { stopSignal, type StopSignal } from '../shared/interruption.ts';
+import { EXIT, usageError, tell, type ExitCode } from '../shared/output.ts';
+import { stopSignal } from '../shared/interruption.ts';
 import { addressOf, isLoopbackHost, listen, stopListening } from '../shared/listen.ts';
 import { requireFile } from '../shared/files.ts';
 import { givenSecret, type SecretOptions } from '../shared/secret.ts';
@@ -18,8 +18,7 @@ import { dropToken, keepToken } from './control-token.ts';
 import { CONTROL_PATH, DASHBOARD } from './sandbox-address.ts';
 import { printTry, tellLeft, tellStart } from './sandbox-lines.ts';
 
-/** The options of `sandbox`. */
-export interface RunSandboxOptions extends SecretOptions {
+interface RunSandboxOptions extends SecretOptions {
   readonly to?: string;
   readonly port: number;
   readonly host: string;
@@ -35,12 +34,10 @@ export interface RunSandboxOptions extends SecretOptions {
 }
 
 /**
- * Serves a sandbox until a signal says to stop, and resolves with it. Deliveries in progress then end, or are cut after a
+ * `hookbox sandbox`: serves a sandbox until a signal says to stop. Deliveries in progress then end, or are cut after a
  * second and sent again when the file is opened the next time.
- *
- * @throws Error with a message for people when it cannot start
  */
-export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal> {
+export async function runSandbox(options: RunSandboxOptions): Promise<ExitCode> {
   const { db, port, host, json = false, to, allowRemote = false, unsigned = false, seed } = options;
   const target = to === undefined ? null : targetOf(to, allowRemote);
   const secret = unsigned ? null : givenSecret(options);
@@ -63,7 +60,7 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
     tellStart(sandbox, { ...options, base, isReopened, registered });
     if (unkept !== null) tell(`Commands in other shells cannot control this sandbox: ${unkept}.`);
     if (registered !== null && target !== null) void tellUnreachable(target);
-    return await stopped;
+    return (await stopped) === 'SIGTERM' ? EXIT.ok : EXIT.interrupted;
   } finally {
     dropToken(addressOf(server).port, token);
     await stopListening(server, async () => {

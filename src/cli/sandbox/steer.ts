@@ -1,22 +1,169 @@
+import { table, texts, lineWidth } from '../shared/table.ts';
+import { exitCodeOf } from '../shared/sending.ts';
+import { checkedBodies } from '../trigger-body.ts';
+import {
+  withOwnModule,
+  print,
+  printJson,
+  printNdjson,
+  type ExitCode,
+  CommandError,
+  EXIT,
+  usageError,
+  tell,
+} from '../shared/output.ts';
+import { givenSecret, type SecretOptions } from '../shared/secret.ts';
+import { targetOf, type WideOptions, isLoopback, withScheme } from '../shared/options.ts';
+import type { CreatedKey } from '../../sandbox/index.ts';
+import type { Retried, SentByHand, Act, Answer, UnderWay } from './control-server.ts';
+import { steeringText, type LISTS, CONTROL_PATH, DEFAULT_AT } from './sandbox-address.ts';
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { oneLine } from '../../printable.ts';
-import { CommandError, EXIT, usageError, tell } from '../shared/output.ts';
-import { isLoopback, withScheme } from '../shared/options.ts';
 import { connectionFailure } from '../shared/unreachable.ts';
-import type { Act, Answer, UnderWay } from './control-server.ts';
 import { seal, tokenOf, unseal } from './control-token.ts';
-import { CONTROL_PATH, DEFAULT_AT } from './sandbox-address.ts';
+
+interface SteeringOptions {
+  readonly at: string;
+  readonly json?: boolean;
+}
+
+/** `hookbox sandbox advance` */
+export async function advance(duration: string, options: SteeringOptions): Promise<void> {
+  const result = await steerPatiently<{ readonly now: string }>(options.at, { act: 'advance', duration });
+  printed(result, result.now, options);
+}
+
+/** `hookbox sandbox retry` */
+export async function retry(ids: readonly number[], { at, json = false }: SteeringOptions): Promise<ExitCode> {
+  let ok = 0;
+  for (const delivery of ids) {
+    const retried = await steerPatiently<Retried>(at, { act: 'retry', delivery });
+    const { state, problem } = retried;
+    if (problem === null) ok += 1;
+    if (json) printNdjson(retried);
+    else print(`${delivery} ${state ?? 'unknown'}${problem === null ? '' : `: ${problem}`}`);
+  }
+  return exitCodeOf({ ok, failed: ids.length - ok });
+}
+
+interface SendOptions extends SteeringOptions {
+  readonly events?: string;
+  readonly override?: readonly string[];
+  readonly remove?: readonly string[];
+}
+
+/** `hookbox sandbox send` */
+export async function send(source: string, options: SendOptions): Promise<void> {
+  await withOwnModule(options.events, () => sendByHand(source, options));
+}
+
+async function sendByHand(source: string, options: SendOptions): Promise<void> {
+  const body = Buffer.from((await checkedBodies(source, options, options.events))()).toString();
+  let event: unknown;
+  try {
+    event = JSON.parse(body);
+  } catch {
+    event = null;
+  }
+  const { type, data } = (event ?? {}) as { readonly type?: unknown; readonly data?: unknown };
+  if (typeof type !== 'string' || typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw usageError('The event must have a type, and its data must be an object.');
+  }
+  const sent = await steer<SentByHand>(options.at, { act: 'send', type, data: { ...data } });
+  printed(sent, `${sent.event} ${oneLine(sent.type)}`, options);
+  if (sent.deliveries === 0)
+    tell('note: no endpoint is registered for events of this type, so the sandbox delivers nothing.');
+  if (sent.waits)
+    tell(`note: the clock of the sandbox is frozen. To deliver the event: ${steeringText(options.at, 'advance', '0')}`);
+}
+
+/** `hookbox sandbox fault` */
+export async function fault(
+  text: string | undefined,
+  options: SteeringOptions & { readonly clear?: boolean },
+): Promise<void> {
+  if (options.clear === true) await steer(options.at, { act: 'clear-faults' });
+  const act: Act = text === undefined ? { act: 'list', what: 'faults' } : { act: 'fault', fault: text };
+  printList(await steer<Rows>(options.at, act), { ...options, wide: true });
+}
+
+/** `hookbox sandbox move` */
+export async function move(order: string, to: string, options: SteeringOptions): Promise<void> {
+  printed(await steer(options.at, { act: 'move', order, to }), `${order} ${to}`, options);
+}
+
+interface WebhookOptions extends SteeringOptions, SecretOptions {
+  readonly unsigned?: boolean;
+  readonly remove?: boolean;
+}
+
+/** `hookbox sandbox webhook` */
+export async function webhook(text: string, options: WebhookOptions): Promise<void> {
+  const { at, unsigned = false, remove = false, json = false } = options;
+  const url = targetOf(text, true).href; // the sandbox knows whether it may send elsewhere
+  if (remove) {
+    await steer(at, { act: 'unhook', url });
+    tell(`The sandbox no longer sends webhooks to ${url}.`);
+    return;
+  }
+  const secret = unsigned ? null : givenSecret(options);
+  const done = await steer<{ readonly madeSecret: string | null }>(at, { act: 'webhook', url, secret, unsigned });
+  if (json) {
+    printJson(done);
+    return;
+  }
+  const how = unsigned ? ', unsigned' : done.madeSecret === null ? ', signed with your secret' : '';
+  tell(`Webhooks go to ${url}${how}.`);
+  if (done.madeSecret === null) return;
+  tell('The sandbox signs webhooks with this secret and shows it only once:');
+  print(done.madeSecret);
+}
+
+/** `hookbox sandbox key` */
+export async function key(options: SteeringOptions & { readonly permission?: readonly string[] }): Promise<void> {
+  const made = await steer<CreatedKey>(options.at, { act: 'key', permissions: [...(options.permission ?? [])] });
+  printed(made, made.key, options);
+}
+
+/** `hookbox sandbox list` */
+export async function list(what: (typeof LISTS)[number], options: SteeringOptions & WideOptions): Promise<void> {
+  printList(await steer<Rows>(options.at, { act: 'list', what }), options);
+}
+
+function printed(result: unknown, text: string, { json = false }: SteeringOptions): void {
+  if (json) printJson(result);
+  else print(text);
+}
+
+/** A list of the sandbox, as JSON has it. */
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+/** As a table of what they have in common, or a JSON document each. */
+function printList(rows: Rows, { json = false, ...wide }: SteeringOptions & WideOptions): void {
+  if (json) for (const row of rows) printNdjson(row);
+  else if (rows.length === 0) tell('No objects yet.');
+  else {
+    const heads = Object.keys(rows[0] ?? {});
+    const cells = rows.map((row) => heads.map((head) => cellOf(row[head])));
+    table(heads.map(texts), cells, lineWidth(wide));
+  }
+}
+
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (typeof value === 'string') return value;
+  if (typeof value === 'object') return Object.values(value).map(cellOf).join(' ');
+  return JSON.stringify(value);
+}
 
 /**
  * Sends an action to a sandbox of this user on this machine, and resolves with its result. It has no time limit: a
  * clock that moves by days may wait for many deliveries.
- *
- * @throws CommandError that says what to do
  */
-export async function steer<Result>(at: string, act: Act): Promise<Result> {
+async function steer<Result>(at: string, act: Act): Promise<Result> {
   const answer = await post(addressOf(at), JSON.stringify(act));
   const { status, result, message = `The sandbox returned ${status}.` } = answer;
   if (status === 200) return result as Result; // as control-server.ts answers
@@ -27,10 +174,8 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * Steers as `steer` does, and says for which receiver it waits, once for each try that takes longer than a moment.
- *
- * @throws CommandError that says what to do
  */
-export async function steerPatiently<Result>(at: string, act: Act): Promise<Result> {
+async function steerPatiently<Result>(at: string, act: Act): Promise<Result> {
   const told = new Set<string>();
   let before: ReadonlySet<string> = new Set();
   let isOver = false;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { isWellFormedSignature } from '../../signing/signature.ts';
-import { print, printJson, styled } from '../shared/output.ts';
-import { readInput } from '../shared/files.ts';
-import { secretOf } from '../shared/secret.ts';
+import { isWellFormedSignature, verifySignature } from '../../signing/signature.ts';
+import { EXIT, print, printJson, styled, tell, usageError, type ExitCode } from '../shared/output.ts';
+import { noteWhenEmpty, readInput } from '../shared/files.ts';
+import { secretOf, type SecretOptions } from '../shared/secret.ts';
 import { bodyVariants, leftOfBody, type BodyVariant, type OtherBody } from './body-variants.ts';
 import { CAUSES, type Cause, type Found } from './causes.ts';
 import {
@@ -15,16 +15,39 @@ import {
   type Scheme,
 } from './signing-variants.ts';
 
-interface ExplainOptions {
+interface VerifyOptions extends SecretOptions {
+  readonly signature: string;
+  readonly explain?: boolean;
   readonly also?: readonly string[];
   readonly oldSecretFile?: string;
   readonly json?: boolean;
 }
 
-/** `hookbox verify --explain`: prints why a signature is not that of a body. */
-export async function printExplanation(
+/** `hookbox verify` */
+export async function verifyBody(file: string, options: VerifyOptions): Promise<ExitCode> {
+  const { signature, explain = false, also, oldSecretFile, json = false } = options;
+  if (signature === '') throw usageError('--signature is empty. Pass the value of X-Signature.');
+  if (!explain && (also !== undefined || oldSecretFile !== undefined)) {
+    throw usageError('--also and --old-secret-file work only with --explain. Add --explain.');
+  }
+  const body = await readInput(file);
+  noteWhenEmpty(body);
+  const secret = await secretOf(options);
+  const valid = verifySignature(body, signature, secret);
+  if (!valid && explain) {
+    await printExplanation({ body, signature, secret }, options);
+    return EXIT.failed;
+  }
+  if (json) printJson({ valid });
+  else print(valid ? 'valid' : 'not valid');
+  if (valid) return EXIT.ok;
+  tell('Add --explain to find the cause.');
+  return EXIT.failed;
+}
+
+async function printExplanation(
   mismatch: Pick<Mismatch, 'body' | 'signature' | 'secret'>,
-  { also = [], oldSecretFile, json }: ExplainOptions,
+  { also = [], oldSecretFile, json }: VerifyOptions,
 ): Promise<void> {
   const others = await Promise.all(also.map(async (name) => ({ name, body: await readInput(name) })));
   const inFile = oldSecretFile === undefined ? [] : [await secretOf({ secretFile: oldSecretFile })];
@@ -57,18 +80,14 @@ export async function printExplanation(
   );
 }
 
-/** A body with the signature that does not match it. */
 export interface Mismatch {
   readonly body: Uint8Array;
-  /** the value of `X-Signature` */
   readonly signature: string;
   readonly secret: string;
-  /** secrets from before a rotation */
   readonly oldSecrets?: readonly string[];
   readonly others?: readonly OtherBody[];
 }
 
-/** Why a signature does not match, as far as that can be found out. */
 interface Explanation {
   /** there is nothing to explain */
   readonly valid: boolean;
@@ -170,7 +189,6 @@ function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
   return left === null ? [] : [left];
 }
 
-/** What to say when nothing fits. */
 function inexplicable(body: Uint8Array, signature: string, readings: readonly Reading[]): readonly Found[] {
   const wrong: Found = leftOfBody(body) ?? { cause: 'wrong-bytes', what: 'no known mistake leads to this signature' };
   if (isWellFormedSignature(signature)) return [wrong];

@@ -1,10 +1,9 @@
+import type { Instant } from '../../events/instant.ts';
 import type { SyncStore } from '../queue-operations.ts';
 import { MANY_FRESH } from '../rules/accept.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/claim.ts';
-import { isAmong, isInScope } from '../rules/processors.ts';
-import type { Scope } from '../work.ts';
-import type { Instant } from '../../events/instant.ts';
 import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts';
+import { isAmong, isInScope } from '../rules/processors.ts';
 import {
   NOTHING_NEXT,
   type Change,
@@ -13,99 +12,115 @@ import {
   type HeldEvent,
   type NextInQueue,
   type Queue,
-  type RunningEvent,
+  type SizedEvent,
   type Store,
 } from '../rules/store.ts';
-import { entityOf, type Entries, type Entry, type MemoryHandling } from './memory-events.ts';
+import type { Lease, Scope } from '../work.ts';
+import type { Entries, Entry, MemoryHandling } from './memory-events.ts';
+
+type Part = Store<'sync'> & Pick<SyncStore, 'ahead' | 'nextInQueues'>;
 
 /** Claims and settlements, by looking through all events. */
-export function memoryClaims(
-  entries: Entries,
-  handling: MemoryHandling,
-): Store<'sync'> & Pick<SyncStore, 'ahead' | 'nextInQueues'> {
+export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
   /** the newest processed event of each entity */
   const highWater = new Map<string, Instant>();
   let latest = 0;
 
-  const isSuperseded = ({ endpoint, entity, created }: Queue & { readonly created: Instant | null }): boolean => {
-    const mark = entity === null ? undefined : highWater.get(entityOf({ endpoint, entity }));
-    return mark !== undefined && created !== null && compare(mark, created) > 0;
+  const queueName = ({ endpoint, entity }: Queue): string => JSON.stringify([endpoint, entity]);
+  const isSuperseded = (event: Queue & { readonly created: Instant | null }): boolean => {
+    const mark = event.entity === null ? undefined : highWater.get(queueName(event));
+    return mark !== undefined && event.created !== null && compare(mark, event.created) > 0;
   };
   const hasLease = (queue: Queue): boolean => entries.ofEntity(queue).some(({ isLeased }) => isLeased);
-  /** what waits of one entity, in order */
-  const waiting = (queue: Queue): Entry[] =>
+  const waiting = (queue: Queue): readonly Entry[] =>
     entries
       .ofEntity(queue)
       .filter((entry) => entry.state === 'pending' && !entry.isFresh)
-      .toSorted(inOrder);
-  const frontAmong = (queue: Queue, types: Scope['types']) =>
-    frontOf(waiting(queue).find(({ yields, type }) => !yields && isAmong(types, type)));
+      .toSorted((a, b) => (a.created && b.created ? compare(a.created, b.created) : 0) || a.seq - b.seq);
+  const frontAmong = (queue: Queue, types: Scope['types']): (Front & SizedEvent) | undefined => {
+    const entry = waiting(queue).find(({ yields, type }) => !yields && isAmong(types, type));
+    return entry && frontOf(entry);
+  };
 
   function nextInQueue(queue: Queue, handledSince: number): NextInQueue {
     const all = waiting(queue);
     const front = frontAmong(queue, handling.typesSeen(queue.endpoint, handledSince));
-    const passed = all.filter((entry) => front === undefined || isBefore(entryFront(entry), front));
-    const parked = ({ isParked }: Entry): boolean => isParked;
+    const passed = all.filter((entry) => front === undefined || isBefore(frontOf(entry), front));
     return {
       front,
-      passed: passed.slice(0, PASSED_BATCH).filter(parked).map(sized),
-      yielding: all
-        .filter((entry) => entry.isParked && entry.yields)
-        .slice(0, YIELDING_BATCH)
-        .map(sized),
+      passed: passed.slice(0, PASSED_BATCH).filter(({ isParked }) => isParked),
+      yielding: all.filter(({ isParked, yields }) => isParked && yields).slice(0, YIELDING_BATCH),
     };
   }
 
-  const noteTime = (now: number): void => {
-    latest = latestTime(latest, now);
-  };
-  const unpark = (seqs: readonly number[]): void => {
-    for (const seq of seqs) entries.at(seq).isParked = false;
-  };
-  function indexNew(now: number, upTo: number): false {
-    for (const entry of entries.all) {
-      if (!entry.isFresh || entry.seq > upTo) continue;
-      entry.isFresh = false;
-      entry.dueAt = arrivedBy(entry.dueAt, now);
-    }
-    return false;
-  }
-  function raiseHighWater({ created, ...queue }: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): void {
-    const before = highWater.get(entityOf(queue));
-    if (created !== null && (!before || compare(before, created) < 0)) highWater.set(entityOf(queue), created);
-  }
   const withNext = (entry: Entry, handledSince: number | null): HeldEvent => {
-    const event = runningOf(entry);
+    // A function in `ctx.transaction` has no database here, so it cannot commit.
+    const event = { ...entry, hasEffect: false, isProcessed: entry.state === 'processed' };
     if (handledSince === null) return { ...event, next: NOTHING_NEXT, holdsBack: false };
-    const holdsBack = isAmong(handling.typesSeen(event.endpoint, handledSince), event.type);
-    return { ...event, next: nextInQueue(event, handledSince), holdsBack };
+    const holdsBack = isAmong(handling.typesSeen(entry.endpoint, handledSince), entry.type);
+    return { ...event, next: nextInQueue(entry, handledSince), holdsBack };
   };
-  const under = ({ seq, fence }: { seq: number; fence: number }): Entry | undefined => {
+  const under = ({ seq, fence }: Lease): Entry | undefined => {
     const entry = entries.all[seq - 1];
     return entry?.isLeased === true && entry.fence === fence ? entry : undefined;
   };
-
   const claimState = (): ClaimState => ({
     pauses: [],
     isSuspectRunning: entries.all.some(({ isLeased, crashes }) => isLeased && crashes > 0),
   });
 
-  const store: ReturnType<typeof memoryClaims> = {
+  function apply(change: Change): void {
+    switch (change.kind) {
+      case 'attempt ended': {
+        const { event, supersedes } = change;
+        endAttempt(entries.at(event.seq), change);
+        const before = highWater.get(queueName(event));
+        const isNewest = event.created !== null && (before === undefined || compare(before, event.created) < 0);
+        if (supersedes && isNewest) highWater.set(queueName(event), event.created);
+        break;
+      }
+      case 'lease ended':
+        entries.change(change.seq, { isLeased: false });
+        break;
+      case 'lease renewed':
+        entries.change(change.lease.seq, { leaseUntil: change.until });
+        break;
+      case 'late error': {
+        const { fence, body, attempts } = entries.at(change.lease.seq);
+        const last = attempts.pop();
+        const isSame = fence === change.lease.fence && body !== null;
+        if (last !== undefined) attempts.push(isSame ? { ...last, error: change.error } : last);
+        break;
+      }
+      case 'parked':
+      case 'unparked':
+        for (const seq of change.seqs) entries.change(seq, { isParked: change.kind === 'parked' });
+        break;
+    }
+  }
+
+  return {
     ahead(event) {
-      const isBusy = ({ isLeased, state }: Entry): boolean => isLeased || state === 'pending';
       return {
         isCrowded: entries.all.filter(({ isFresh }) => isFresh).length >= MANY_FRESH,
         isPaused: false,
-        isEntityBusy: entries.ofEntity(event).some(isBusy),
+        isEntityBusy: entries.ofEntity(event).some(({ isLeased, state }) => isLeased || state === 'pending'),
         isSuperseded: isSuperseded(event),
         latest,
         isMovingBack: false,
       };
     },
     nextInQueues: (queues, handledSince) => queues.map((queue) => nextInQueue(queue, handledSince)),
-    noteTime,
+    noteTime(now) {
+      latest = latestTime(latest, now);
+    },
     newestSeq: () => entries.all.length,
-    indexNew,
+    indexNew(now, upTo) {
+      for (const { seq, isFresh, dueAt } of entries.all.slice(0, upTo)) {
+        if (isFresh) entries.change(seq, { isFresh: false, dueAt: arrivedBy(dueAt, now) });
+      }
+      return false;
+    },
     followClock({ now, leaseMs }) {
       const back = setBackBy(latest, now);
       latest = latestTime(0, now);
@@ -117,19 +132,19 @@ export function memoryClaims(
       return false;
     },
     startClaim({ now, expiredBy, limit, onlyFor: key, handledSince }) {
-      const before = key && entries.find(key);
+      const meant = key && entries.find(key);
       const isMeant = (entry: Entry): boolean =>
-        key === undefined || entry === before || (before !== undefined && isOfEntity(entry, before));
+        key === undefined || entry === meant || (meant !== undefined && entries.ofEntity(meant).includes(entry));
       const expired = entries.all.filter((entry) => entry.isLeased && entry.leaseUntil <= expiredBy && isMeant(entry));
       return {
         isSetBack: setBackBy(latest, now) > 0,
         ...claimState(),
-        // Here no answer is ever lost.
+        // No answer is ever lost.
         lost: [],
         crashed: [],
         expired: expired.slice(0, limit).map((entry) => {
-          const { id, crashes } = entry;
-          return { ...withNext(entry, handledSince), id, crashes, bytes: bytesOf(entry) };
+          const { id, crashes, bytes } = entry;
+          return { ...withNext(entry, handledSince), id, crashes, bytes };
         }),
       };
     },
@@ -148,7 +163,6 @@ export function memoryClaims(
         isAll: all.length <= limit,
         events: all.slice(0, limit).map((entry) => ({
           ...entry,
-          bytes: bytesOf(entry),
           hasLease: hasLease(entry),
           front: frontAmong(entry, holding(entry.endpoint)),
           isSuperseded: isSuperseded(entry),
@@ -157,31 +171,25 @@ export function memoryClaims(
     },
     eventToRun(key) {
       const entry = entries.find(key);
-      if (entry === undefined) return undefined;
-      return {
-        ...entry,
-        bytes: bytesOf(entry),
-        hasLease: hasLease(entry),
-        isSuperseded: isSuperseded(entry),
-        isInvalid: entry.deadReason === 'invalid',
-        isPruned: entry.body === null,
-      };
+      return (
+        entry && {
+          ...entry,
+          hasLease: hasLease(entry),
+          isSuperseded: isSuperseded(entry),
+          isInvalid: entry.deadReason === 'invalid',
+          isPruned: entry.body === null,
+        }
+      );
     },
     lease: (events, { now, until }) =>
       events.map(({ seq }) => {
         const entry = entries.at(seq);
-        const { fence, attemptCount, endpoint, id, body, verified, receivedAt, failures, trace } = entry;
-        const lease = { seq, fence: fence + 1 };
-        const attempt = attemptCount + 1;
-        entries.change(seq, { state: 'processing', deadReason: null, isFresh: false, isParked: false });
-        entries.change(seq, {
-          fence: lease.fence,
-          attemptCount: attempt,
-          claimedAt: now,
-          leaseUntil: until,
-          isLeased: true,
-          isClosing: false,
-        });
+        const lease = { seq, fence: entry.fence + 1 };
+        const attempt = entry.attempt + 1;
+        const leased = { isLeased: true, isClosing: false, isFresh: false, isParked: false };
+        const claimed = { state: 'processing', deadReason: null, claimedAt: now, leaseUntil: until } as const;
+        entries.change(seq, { ...claimed, ...leased, fence: lease.fence, attempt });
+        const { endpoint, id, body, verified, receivedAt, failures, trace } = entry;
         const event = { lease, endpoint, id, body: body ?? new Uint8Array(), verified, receivedAt, attempt, failures };
         return { ...event, ...(trace !== null && { trace }) };
       }),
@@ -191,56 +199,20 @@ export function memoryClaims(
         return entry && withNext(entry, handledSince);
       }),
     outcomesUnder: (leases) => leases.map(() => undefined),
-    renew: (leases, until, isClosing) =>
-      leases.filter((lease) => {
-        const entry = under(lease);
-        if (entry !== undefined) Object.assign(entry, { leaseUntil: until, isClosing });
-        return entry !== undefined;
-      }),
+    renew(leases, until, isClosing) {
+      const kept = leases.filter((lease) => under(lease) !== undefined);
+      for (const { seq } of kept) entries.change(seq, { leaseUntil: until, isClosing });
+      return kept;
+    },
     apply(changes) {
-      for (const change of changes) applyOne(entries, change);
-      for (const change of changes) {
-        if (change.kind === 'unparked') unpark(change.seqs);
-        if (change.kind === 'attempt ended' && change.supersedes) raiseHighWater(change.event);
-      }
+      for (const change of changes) apply(change);
     },
   };
-  return store;
 }
 
-function applyOne(entries: Entries, change: Change): void {
-  switch (change.kind) {
-    case 'attempt ended':
-      endAttempt(entries.at(change.event.seq), change);
-      break;
-    case 'lease ended':
-      entries.at(change.seq).isLeased = false;
-      break;
-    case 'lease renewed':
-      entries.at(change.lease.seq).leaseUntil = change.until;
-      break;
-    case 'late error': {
-      const { lease, error } = change;
-      const entry = entries.all[lease.seq - 1];
-      const last = entry?.body === null ? undefined : entry?.attempts.at(-1);
-      if (entry?.fence === lease.fence && last !== undefined) {
-        entry.attempts[entry.attempts.length - 1] = { ...last, error };
-      }
-      break;
-    }
-    case 'parked':
-      for (const seq of change.seqs) entries.at(seq).isParked = true;
-      break;
-    case 'unparked':
-      break;
-  }
-}
-
-function endAttempt(
-  entry: Entry,
-  { event, ending, now, keepsLease }: Extract<Change, { kind: 'attempt ended' }>,
-): void {
-  entry.isLeased = keepsLease;
+function endAttempt(entry: Entry, change: Extract<Change, { kind: 'attempt ended' }>): void {
+  const { event, ending, now } = change;
+  entry.isLeased = change.keepsLease;
   entry.state = ending.state;
   entry.trigger = 'auto';
   entry.failures += ending.failed;
@@ -259,37 +231,9 @@ function endAttempt(
   entry.attempts.push({ number: event.attempt, trigger: event.trigger, outcome, ...times, error, ...why });
 }
 
-function runningOf(entry: Entry): RunningEvent {
-  const { seq, fence, endpoint, type, entity, created, attemptCount: attempt, trigger, claimedAt } = entry;
-  const { state, isClosing, yields } = entry;
-  const about = { seq, fence, endpoint, type, entity, created, attempt, trigger, claimedAt, yields, isClosing };
-  // A function in `ctx.transaction` has no database here, so it cannot commit.
-  return { ...about, hasEffect: false, isProcessed: state === 'processed' };
-}
-
-function frontOf(entry: Entry | undefined): (Front & { readonly bytes: number }) | undefined {
-  return entry && { ...entryFront(entry), bytes: bytesOf(entry) };
-}
-
 /** A pending event has a type and a time. */
-function entryFront({ seq, type, created }: Entry): Front {
-  return { seq, type: type ?? '', created: created ?? { ms: 0, ns: 0 } };
-}
-
-function sized(entry: Entry) {
-  return { seq: entry.seq, bytes: bytesOf(entry) };
-}
-
-function bytesOf({ body }: Entry): number {
-  return body?.byteLength ?? 0;
-}
-
-function isOfEntity(entry: Entry, { endpoint, entity }: Queue): boolean {
-  return entity !== null && entry.entity === entity && entry.endpoint === endpoint;
-}
-
-function inOrder(a: Entry, b: Entry): number {
-  return (a.created && b.created ? compare(a.created, b.created) : 0) || a.seq - b.seq;
+function frontOf({ seq, type, created, bytes }: Entry): Front & SizedEvent {
+  return { seq, type: type ?? '', created: created ?? { ms: 0, ns: 0 }, bytes };
 }
 
 function compare(a: Instant, b: Instant): number {

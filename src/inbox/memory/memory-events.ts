@@ -1,17 +1,21 @@
-import type { EventKey, StoredEvent } from '../event.ts';
+import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
+import type { FirstState, Times } from '../rules/accept.ts';
 import type { HandledType, NotedProcessor } from '../rules/processors.ts';
-import type { Times } from '../rules/accept.ts';
-import type { Attempt, Scope } from '../work.ts';
 import type { Queue } from '../rules/store.ts';
+import type { Attempt, Scope } from '../work.ts';
 
 type Shown = Omit<StoredEvent, 'redeliveries' | 'conflict'>;
 
-/** An event in memory: what is shown of it, and what its handling needs. */
+/** An event in memory. */
 export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   redeliveries: Times | null;
   conflicts: Times | null;
-  /** the newest of the other bodies that came under its key */
+  /** the newest other body of its key */
   otherBody: Uint8Array | null;
+  /** the length of its body */
+  bytes: number;
+  /** of the body, once it is pruned */
+  hash: Uint8Array | null;
   dueAt: number;
   settledAt: number;
   failures: number;
@@ -19,79 +23,90 @@ export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   fence: number;
   claimedAt: number;
   leaseUntil: number;
-  /** its handler runs, also where it is processed already */
+  /** its handler is running, even if it is processed */
   isLeased: boolean;
-  /** its processor has said that it closes */
   isClosing: boolean;
   /** no processor has looked at it yet */
   isFresh: boolean;
-  /** it waits for others of its entity */
   isParked: boolean;
-  /** it has failed, and newer events of its entity need not wait for it */
   yields: boolean;
   trace: string | null;
   trigger: Attempt['trigger'];
   readonly attempts: Attempt[];
-  attemptCount: number;
-  /** of the body, once it is gone */
-  hash: Uint8Array | null;
+  /** the number of its newest attempt */
+  attempt: number;
 };
 
-/** All events in the order of arrival: the one with `seq` 1 is the first. */
+/** All events in the order of arrival: the first has `seq` 1. */
 export class Entries {
   readonly all: Entry[] = [];
   readonly #byKey = new Map<string, Entry>();
-  readonly #byEntity = new Map<string, Set<Entry>>();
 
-  find(key: EventKey): Entry | undefined {
-    return this.#byKey.get(nameOf(key));
+  find({ endpoint, id }: EventKey): Entry | undefined {
+    return this.#byKey.get(JSON.stringify([endpoint, id]));
   }
 
-  /** One that is known to be there. */
   at(seq: number): Entry {
     const entry = this.all[seq - 1];
     if (entry === undefined) throw new RangeError(`no event ${seq} exists`);
     return entry;
   }
 
-  add(entry: Entry): void {
+  add(event: IncomingEvent, { state, deadReason, isFresh }: FirstState): Entry {
+    const { endpoint, id, type, created, entity, verified, receivedAt, body, trace } = event;
+    const entry: Entry = {
+      seq: this.all.length + 1,
+      endpoint,
+      id,
+      type,
+      created,
+      entity,
+      verified,
+      state,
+      deadReason,
+      // A copy: the caller may reuse its buffer.
+      body: Uint8Array.from(body),
+      bytes: body.byteLength,
+      hash: null,
+      receivedAt: new Date(receivedAt),
+      redeliveries: null,
+      conflicts: null,
+      otherBody: null,
+      dueAt: receivedAt,
+      settledAt: receivedAt,
+      failures: 0,
+      crashes: 0,
+      fence: 0,
+      claimedAt: 0,
+      leaseUntil: 0,
+      isLeased: false,
+      isClosing: false,
+      isFresh,
+      isParked: false,
+      yields: false,
+      trace: trace ?? null,
+      trigger: 'auto',
+      attempts: [],
+      attempt: 0,
+    };
     this.all.push(entry);
-    this.#byKey.set(nameOf(entry), entry);
-    this.setEntity(entry, entry.entity);
+    this.#byKey.set(JSON.stringify([endpoint, id]), entry);
+    return entry;
   }
 
   change(seq: number, changes: Partial<Entry>): void {
-    Object.assign(this.at(seq), changes);
+    const entry = Object.assign(this.at(seq), changes);
+    entry.bytes = entry.body?.byteLength ?? 0;
   }
 
-  /** Puts an event in the queue of an entity; `null` takes it out of the one it was in. */
-  setEntity(entry: Entry, entity: string | null): void {
-    this.#byEntity.get(entityOf(entry))?.delete(entry);
-    entry.entity = entity;
-    if (entity === null) return;
-    const name = entityOf(entry);
-    const others = this.#byEntity.get(name);
-    if (others === undefined) this.#byEntity.set(name, new Set([entry]));
-    else others.add(entry);
+  ofEntity({ endpoint, entity }: Queue): readonly Entry[] {
+    return entity === null ? [] : this.all.filter((one) => one.entity === entity && one.endpoint === endpoint);
   }
 
-  /** The events of an entity, in any state. */
-  ofEntity(queue: Queue): readonly Entry[] {
-    return queue.entity === null ? [] : [...(this.#byEntity.get(entityOf(queue)) ?? [])];
-  }
-
-  /** What may be claimed when it is due. */
-  ready(): Entry[] {
+  /** Events that may be claimed when they are due. */
+  ready(): readonly Entry[] {
     return this.all.filter(({ state, isFresh, isParked }) => state === 'pending' && !isFresh && !isParked);
   }
-}
-
-export function entityOf({ endpoint, entity }: Queue): string {
-  return JSON.stringify([endpoint, entity]);
-}
-
-function nameOf({ endpoint, id }: EventKey): string {
-  return JSON.stringify([endpoint, id]);
 }
 
 /** The processors, and what they handle. */
@@ -109,7 +124,6 @@ export class MemoryHandling {
     return fitting.length === 0 ? null : Math.max(...fitting.map(({ at }) => at));
   }
 
-  /** Processors that were seen before the clock was set back were seen that much earlier. */
   setBack(now: number, back: number): void {
     const moved = (at: number): number => (at > now ? at - back : at);
     this.types = this.types.map((one) => ({ ...one, at: moved(one.at) }));

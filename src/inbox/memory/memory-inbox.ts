@@ -1,9 +1,14 @@
+/**
+ * An inbox that keeps events in memory, for tests.
+ *
+ * @module
+ */
 import { InboxUnavailableError, TransactionError } from '../../errors.ts';
 import { assertLasting } from '../../host/files.ts';
 import { performance } from '../../host/real-timers.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
-import type { DefaultDatabase, CrashedEvent, WorkQueue } from '../work.ts';
+import type { CrashedEvent, DefaultDatabase } from '../work.ts';
 import type { StoredEvent } from '../event.ts';
 import {
   accept,
@@ -18,7 +23,6 @@ import {
   settleInTransaction,
   unhandled,
   type ClaimProgress,
-  type SyncStore,
   refuseAsyncFunction,
   refusePromise,
 } from '../queue-operations.ts';
@@ -28,12 +32,6 @@ import { occurrencesOf } from '../rules/accept.ts';
 import type { SqliteDatabase } from '../sqlite/opening/database.ts';
 import { Entries, type Entry } from './memory-events.ts';
 import { memoryStore } from './memory-store.ts';
-
-/**
- * An inbox that keeps events in memory, for tests.
- *
- * @module
- */
 
 /** The options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
@@ -72,7 +70,12 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   assertLasting('memoryInbox', ephemeral);
   const entries = new Entries();
   const store = memoryStore(entries);
-  const { queue, notify } = memoryQueue(entries, store);
+  /** how far each processor has come with what waits */
+  const sweeps = new Map<string, Sweep>();
+  const listeners = new Set<() => void>();
+  const notify = (): void => {
+    for (const listener of listeners) listener();
+  };
   let closed = false;
 
   async function close(): Promise<void> {
@@ -80,7 +83,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 
   return {
-    ...queue,
     async accept(event, deadline, start) {
       if (closed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
       if (performance.now() > deadline) throw new InboxUnavailableError('DEADLINE', 'the deadline has passed');
@@ -96,41 +98,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     async list({ after = 0, limit = 100 } = {}) {
       return entries.all.slice(after, after + limit).map(shown);
     },
-    close,
-    [Symbol.asyncDispose]: close,
-  };
-}
-
-function shown(entry: Entry): StoredEvent {
-  const { seq, endpoint, id, type, created, entity, verified, state, deadReason, body, receivedAt } = entry;
-  const { redeliveries, conflicts, otherBody } = entry;
-  return {
-    seq,
-    endpoint,
-    id,
-    type,
-    created,
-    entity,
-    verified,
-    state,
-    deadReason,
-    body: body && new Uint8Array(body),
-    receivedAt,
-    redeliveries: occurrencesOf(redeliveries),
-    conflict: otherBody && { ...occurrencesOf(conflicts), body: new Uint8Array(otherBody) },
-  };
-}
-
-/** The handling half of `memoryInbox`. */
-function memoryQueue(entries: Entries, store: SyncStore): { queue: WorkQueue; notify: () => void } {
-  /** how far each processor has come with what waits */
-  const sweeps = new Map<string, Sweep>();
-  const listeners = new Set<() => void>();
-  const notify = (): void => {
-    for (const listener of listeners) listener();
-  };
-
-  const queue: WorkQueue = {
     async claim(request, limit, tell = () => {}) {
       const progress: ClaimProgress = { newestSeq: null, crashed: [] };
       for (;;) {
@@ -189,15 +156,35 @@ function memoryQueue(entries: Entries, store: SyncStore): { queue: WorkQueue; no
       return moved;
     },
     prune: async (endpoints, processedBefore, limit) => prune(store, endpoints, processedBefore, limit),
+    close,
+    [Symbol.asyncDispose]: close,
   };
-  return { queue, notify };
+}
+
+function shown(entry: Entry): StoredEvent {
+  const { seq, endpoint, id, type, created, entity, verified, state, deadReason, body, receivedAt } = entry;
+  const { redeliveries, conflicts, otherBody } = entry;
+  return {
+    seq,
+    endpoint,
+    id,
+    type,
+    created,
+    entity,
+    verified,
+    state,
+    deadReason,
+    body: body && new Uint8Array(body),
+    receivedAt,
+    redeliveries: occurrencesOf(redeliveries),
+    conflict: otherBody && { ...occurrencesOf(conflicts), body: new Uint8Array(otherBody) },
+  };
 }
 
 function lost(): TransactionError {
   return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
-/** There is nothing to write to, and nothing that could be taken back: exactly once cannot be promised in memory. */
 const noDatabase: SqliteDatabase = new Proxy({} as SqliteDatabase, {
   get(_, name) {
     throw new Error(

@@ -1,101 +1,39 @@
-import type { IncomingEvent } from '../event.ts';
 import type { SyncStore } from '../queue-operations.ts';
 import { firstStateOf, hashOf } from '../rules/accept.ts';
-import { type ReadyType, isInScope, isAmong, wasSeenAfter, type HandledType } from '../rules/processors.ts';
-import type { Scope } from '../work.ts';
-import { isPrunable } from '../rules/pruning.ts';
+import { isAmong, isInScope, wasSeenAfter, type HandledType, type ReadyType } from '../rules/processors.ts';
 import { memoryClaims } from './memory-claims.ts';
-import { type Entries, type Entry, MemoryHandling, fits } from './memory-events.ts';
+import { fits, MemoryHandling, type Entries, type Entry } from './memory-events.ts';
 
-/** What the operations of `queue-operations.ts` need, by looking through everything. */
+/** What the operations of `queue-operations.ts` need, by looking through all events. */
 export function memoryStore(entries: Entries): SyncStore {
   const handling = new MemoryHandling();
   return {
     counts: { count() {}, countType() {}, countMs() {} },
     ...memoryClaims(entries, handling),
     ...memoryAnnouncements(entries, handling),
-    ...deliveries(entries),
-    ...settledEvents(entries),
-  };
-}
-
-function newEntry(
-  entries: Entries,
-  { endpoint, id, type, created, entity, verified, receivedAt, body, trace }: IncomingEvent,
-  { state, deadReason, isFresh }: Pick<Entry, 'state' | 'deadReason' | 'isFresh'>,
-): Entry {
-  return {
-    endpoint,
-    id,
-    type,
-    created,
-    entity,
-    verified,
-    state,
-    deadReason,
-    isFresh,
-    isParked: false,
-    yields: false,
-    trace: trace ?? null,
-    // A copy: the caller may reuse its buffer.
-    body: Uint8Array.from(body),
-    hash: null,
-    seq: entries.all.length + 1,
-    receivedAt: new Date(receivedAt),
-    redeliveries: null,
-    conflicts: null,
-    otherBody: null,
-    dueAt: receivedAt,
-    settledAt: receivedAt,
-    failures: 0,
-    crashes: 0,
-    fence: 0,
-    claimedAt: 0,
-    leaseUntil: 0,
-    isLeased: false,
-    isClosing: false,
-    trigger: 'auto',
-    attempts: [],
-    attemptCount: 0,
-  };
-}
-
-function deliveries(entries: Entries): Pick<SyncStore, 'insert' | 'known' | 'saveAgain'> {
-  return {
     insert(event, first, lease) {
       if (entries.find(event) !== undefined) return null;
-      const entry = newEntry(entries, event, first);
-      if (lease !== undefined) {
-        const { now: claimedAt, until: leaseUntil } = lease;
-        Object.assign(entry, { fence: 1, attemptCount: 1, claimedAt, leaseUntil, isLeased: true });
-      }
-      entries.add(entry);
-      return { seq: entry.seq, fence: entry.fence };
+      const { seq } = entries.add(event, first);
+      if (lease === undefined) return { seq, fence: 0 };
+      entries.change(seq, { fence: 1, attempt: 1, claimedAt: lease.now, leaseUntil: lease.until, isLeased: true });
+      return { seq, fence: 1 };
     },
     known(key) {
       const entry = entries.find(key);
       if (entry === undefined) throw new RangeError('the event of a known key is missing');
       return { ...entry, invalid: entry.deadReason === 'invalid' };
     },
-    saveAgain({ event, beside, replacement, isVerified }) {
-      const { seq, redeliveries, conflicts } = event;
+    saveAgain({ event: { seq, redeliveries, conflicts }, beside, replacement, isVerified }) {
       entries.change(seq, { redeliveries, conflicts });
       if (beside !== null) entries.change(seq, { otherBody: Uint8Array.from(beside) });
       if (isVerified) entries.change(seq, { verified: true });
       if (replacement === null) return;
-      const entry = entries.at(seq);
-      const { type, created, entity, verified, body, trace } = replacement;
+      const { type, created, entity, verified, body, trace = entries.at(seq).trace } = replacement;
       const { state, deadReason, isFresh } = firstStateOf(replacement);
-      const about = { type, created, verified, body: Uint8Array.from(body), hash: null, trace: trace ?? entry.trace };
-      const waiting = { isFresh, isParked: false, yields: false, failures: 0, crashes: 0 };
-      entries.change(seq, { ...about, state, deadReason, ...waiting });
-      entries.setEntity(entry, entity);
+      const waiting = { state, deadReason, isFresh, isParked: false, yields: false, failures: 0, crashes: 0 };
+      const content = { type, created, entity, verified, body: Uint8Array.from(body), hash: null, trace };
+      entries.change(seq, { ...content, ...waiting });
     },
-  };
-}
-
-function settledEvents(entries: Entries): Pick<SyncStore, 'eventToRerun' | 'toPending' | 'prunable' | 'prune'> {
-  return {
     eventToRerun(key, readFrom) {
       const entry = entries.find(key);
       if (entry === undefined) return undefined;
@@ -106,19 +44,14 @@ function settledEvents(entries: Entries): Pick<SyncStore, 'eventToRerun' | 'toPe
     toPending(key, { type, created, entity }, now) {
       const entry = entries.find(key);
       if (entry === undefined) return;
-      const counted = { yields: false, failures: 0, crashes: 0 };
-      const afresh = { state: 'pending', deadReason: null, ...counted, trigger: 'manual' } as const;
-      entries.change(entry.seq, { ...afresh, type, created, dueAt: now });
-      entries.setEntity(entry, entity);
+      const waiting = { state: 'pending', deadReason: null, yields: false, failures: 0, crashes: 0 } as const;
+      entries.change(entry.seq, { ...waiting, trigger: 'manual', type, created, entity, dueAt: now });
     },
-    prunable(endpoints, before, limit) {
-      const scope: Scope = { endpoints, types: '*' };
-      const old = entries.all.filter(
-        ({ body, ...entry }) =>
-          isPrunable({ ...entry, bytes: body?.byteLength ?? null }, 'processed', before) && isInScope(scope, entry),
-      );
-      return old.slice(0, limit).map(({ seq, body }) => ({ seq, bytes: body?.byteLength ?? 0 }));
-    },
+    prunable: (endpoints, before, limit) =>
+      entries.all
+        .filter(({ state, settledAt, body }) => state === 'processed' && settledAt < before && body !== null)
+        .filter((entry) => isInScope({ endpoints, types: '*' }, entry))
+        .slice(0, limit),
     prune(seqs) {
       for (const seq of seqs) {
         const { attempts, body } = entries.at(seq);
@@ -149,7 +82,7 @@ type Part = Pick<
   | 'ignoredTypes'
 >;
 
-/** Announcements, and what waits by type. Operators pause types, and they do not look into memory. */
+/** Announcements of processors, and waiting events by type. No type is ever paused. */
 function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Part {
   return {
     noteScope({ endpoints, types, named = [] }, now) {
@@ -181,10 +114,10 @@ function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Part {
         .slice(seq)
         .filter(({ isParked }) => isParked)
         .slice(0, limit)
-        .map((entry) => {
-          const isHandled = isAmong(handling.typesSeen(entry.endpoint, handledSince), entry.type);
-          return { ...entry, bytes: bytesOf(entry), isHandled };
-        }),
+        .map((entry) => ({
+          ...entry,
+          isHandled: isAmong(handling.typesSeen(entry.endpoint, handledSince), entry.type),
+        })),
     readyTypes(endpoints, begin, gone, limit) {
       const types = new Map<string, ReadyType>();
       for (const { endpoint, type } of entries.ready()) {
@@ -202,7 +135,7 @@ function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Part {
           .ready()
           .filter((entry) => entry.endpoint === endpoint && entry.type === type && entry.dueAt <= dueBy)
           .toSorted((a, b) => a.dueAt - b.dueAt)
-          .map((entry) => ({ ...entry, type, bytes: bytesOf(entry) })),
+          .map((entry) => ({ ...entry, type })),
       );
       const events = waiting.slice(0, limit);
       return { events, endedAt: events.length === limit ? (events.at(-1) ?? null) : null };
@@ -229,10 +162,6 @@ type Named = Pick<ReadyType, 'endpoint' | 'type'>;
 function compare(one: Named, other: Named): number {
   const [a, b] = one.endpoint === other.endpoint ? [one.type, other.type] : [one.endpoint, other.endpoint];
   return a === b ? 0 : a < b ? -1 : 1;
-}
-
-function bytesOf({ body }: Entry): number {
-  return body?.byteLength ?? 0;
 }
 
 /** How many there are of each endpoint and type, and when the first of them was due. */

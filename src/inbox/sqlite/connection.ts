@@ -1,7 +1,9 @@
 import { InboxUnavailableError, messageOf } from '../../errors.ts';
-import { fileOf, isFull, type SqliteDatabase, type SqliteStatement } from './opening/database.ts';
 import type { EventIndex } from './engine/deliveries.ts';
+import { prepareStatements, type Statements } from './engine/sqlite-store.ts';
 import type { Transactions } from './jobs.ts';
+import { checkpoint, checkpointItself } from './opening/checkpoints.ts';
+import { fileOf, isConnectionFault, isFull, type SqliteDatabase, type SqliteStatement } from './opening/database.ts';
 import {
   FilesInUse,
   IN_ANOTHER_LIBRARY,
@@ -11,25 +13,21 @@ import {
   logGone,
   type Place,
 } from './opening/files-in-use.ts';
-import { checkpoint, checkpointItself } from './opening/checkpoints.ts';
 import { absolutePath, adopt, assertDurable, openFile } from './opening/open.ts';
-import { prepareStatements, type Statements } from './engine/sqlite-store.ts';
 import { unfit } from './threads/messages.ts';
 
-/** A connection with what hookbox has prepared on it. */
 export interface Connection extends Transactions {
   /** For reading outside a transaction. */
   statements(): Statements;
-  /** The connection itself, for the application's part of a transaction. */
   database(): SqliteDatabase;
-  /** Whether another connection copies the write-ahead log into the file, which takes the time of many commits. */
+  /** Whether another connection makes the checkpoints. */
   leaveCheckpoints(toAnother: boolean): void;
-  /** Whether what it has open is what lies at its path. */
+  /** Whether the open file is the one at its path. */
   place(): Place;
   close(): void;
 }
 
-/** What a thread opens was there when the inbox was opened; somebody may hold its lock just now. */
+/** When a thread opens the file, another process may hold its lock for a moment. */
 const FIRST_WAIT_MS = 1_000;
 
 const OPEN_AGAIN = 'Reopen your connection, and create the inbox again with the new connection.';
@@ -41,33 +39,26 @@ interface Prepared {
   readonly commit: SqliteStatement;
 }
 
-/** What a connection of our own has open. */
 interface InUse extends Prepared {
-  /** where it lies, whatever links lead there */
+  /** the path behind all links */
   readonly file: string;
   readonly files: FilesInUse;
   readonly watch: LibraryWatch;
 }
 
-function inUse(path: string, prepared: Prepared): InUse {
-  const file = fileOf(prepared.database);
-  return { ...prepared, file, files: new FilesInUse(path, file), watch: new LibraryWatch(file) };
-}
-
 export interface OwnConnectionOptions {
-  /** It is a thread's: somebody else has made the file ready, and it is opened when it is first used. */
+  /** The connection is a thread's: the file exists, and is opened when it is first used. */
   readonly isThere?: boolean;
-  /** Told that the log is gone; whether no thread of the inbox has the file open. */
+  /** Called when the log is gone; returns whether no thread of the inbox has the file open. */
   readonly isAlone?: (why: string) => boolean;
 }
 
 /**
- * A file of the inbox's own. After a failure that is the file's (read-only, full, gone, replaced) it is opened afresh,
- * so that the inbox recovers by itself when the cause goes away.
+ * The inbox's own connection. After a failure of the file (read-only, full, gone, replaced) it opens the file again, so the
+ * inbox recovers when the cause goes away.
  *
- * All connections of a process to one file share the index of its log. So when the log is gone, all have to be closed
- * before one is opened; a thread leaves the file alone then, and so it does where another SQLite library has the file
- * open.
+ * All connections of a process to one file share the index of its log. If the log is gone, all must be closed before one is
+ * opened; so a thread then leaves the file alone. A thread also does so if another SQLite library has the file open.
  */
 export function ownConnection(
   given: string,
@@ -75,14 +66,18 @@ export function ownConnection(
   { isThere = false, isAlone = () => true }: OwnConnectionOptions = {},
 ): Connection {
   const path = absolutePath(given);
-  let open: InUse | null = isThere ? null : inUse(path, prepare(openFile(path), index));
+  const inUse = (database: SqliteDatabase): InUse => {
+    const file = fileOf(database);
+    return { ...prepare(database, index), file, files: new FilesInUse(path, file), watch: new LibraryWatch(file) };
+  };
+  let open: InUse | null = isThere ? null : inUse(openFile(path));
   let wasOpen = !isThere;
   let broken = false;
-  /** a log that is copied takes no more room, and one that is copied in time needs less */
+  /** the disk was full: copying the log may make room */
   let isLogInTheWay = false;
   let closed = false;
   let checkpoints = true;
-  /** what was open when its log was gone, until nobody writes to that log any more */
+  /** the files whose log is gone, until no connection writes to that log */
   let withoutLog: FilesInUse | null = null;
   let whyUnfit: string | null = null;
 
@@ -103,9 +98,8 @@ export function ownConnection(
           'connection.',
       );
     }
-    // The file must exist: a fresh one would have forgotten which events are known.
-    // And nobody may be kept waiting, as events are under way; only a thread waits a moment when it begins.
-    open = inUse(path, prepare(openFile(path, { mustExist: true, waitMs: wasOpen ? 0 : FIRST_WAIT_MS }), index));
+    // The file must exist, because a new file would not know the old events. Only a starting thread may wait.
+    open = inUse(openFile(path, { mustExist: true, waitMs: wasOpen ? 0 : FIRST_WAIT_MS }));
     if (!checkpoints) checkpointItself(open.database, false);
     if (isLogInTheWay) copyLog(open.database);
     isLogInTheWay = false;
@@ -116,7 +110,7 @@ export function ownConnection(
     return open;
   };
 
-  /** Throws where a thread must not work on the file any longer; from then on always. */
+  /** Throws if a thread may not use the file any longer; from then on always. */
   function leaveAlone({ files, watch }: InUse, isBegun: boolean): void {
     const isGone = files.isLogGone();
     if (isGone && isBegun && files.isReplaced()) throw unavailable(`${path} was replaced by another file.`);
@@ -127,7 +121,7 @@ export function ownConnection(
 
   function assertClosable({ file }: InUse): void {
     if (!isAlone(logGone(path))) throw unavailable(logGone(path));
-    // Ours would delete the log of theirs, and drop their locks.
+    // Our library would delete the other library's log, and release its locks.
     if (isStillInAnotherLibrary(file))
       throw unavailable(`${logGone(path)} Another SQLite library still has the database open.`);
   }
@@ -141,7 +135,7 @@ export function ownConnection(
     commit() {
       if (open === null) return;
       commit(open);
-      // What is in a log that was deleted meanwhile is not on the disk.
+      // A commit to a deleted log is not on the disk.
       if (isThere) leaveAlone(open, true);
       else if (open.files.isLogGone()) throw unavailable(logGone(path));
     },
@@ -170,11 +164,11 @@ function copyLog(database: SqliteDatabase): void {
   try {
     checkpoint(database);
   } catch {
-    // There is no room in the file either, and the next commit says so.
+    // The next commit reports a file without room.
   }
 }
 
-/** The application's own connection: it keeps its settings, and only the application closes and reopens it. */
+/** The application's connection keeps its settings, and only the application closes and reopens it. */
 export function adoptedConnection(
   database: SqliteDatabase,
   index: EventIndex,
@@ -183,7 +177,6 @@ export function adoptedConnection(
   adopt(database, ephemeral);
   const prepared = prepare(database, index);
   const file = fileOf(database);
-  /** `null` for a database in memory, which nobody can replace or delete the log of */
   const files = database.memory ? null : new FilesInUse(file, file);
   let closed = false;
   const current = (): Prepared => {
@@ -194,13 +187,14 @@ export function adoptedConnection(
   return {
     begin() {
       const { statements, begin } = current();
-      // The application is in its own transaction: joining in would tie our durability to its outcome.
+      // In the application's own transaction, durability would depend on the application.
       if (database.inTransaction) throw busyWithTheApplication();
       try {
         if (files !== null) assertInPlace(database, files, file);
         withoutWaiting(database, () => begin.run());
       } catch (failure) {
-        throw isReading(failure) ? busyWithTheApplication() : failure;
+        // The application is reading rows one by one.
+        throw isConnectionFault(failure) ? busyWithTheApplication() : failure;
       }
       return statements;
     },
@@ -213,7 +207,6 @@ export function adoptedConnection(
     failed: () => {},
     statements: () => current().statements,
     database: () => current().database,
-    // As they have set it.
     leaveCheckpoints: () => {},
     place: () => files?.place() ?? 'in place',
     close() {
@@ -222,7 +215,7 @@ export function adoptedConnection(
   };
 }
 
-/** The application's file is the one that was opened, and its commits are durable. */
+/** The application may have replaced its file, or changed settings that make commits durable. */
 function assertInPlace(database: SqliteDatabase, files: FilesInUse, file: string): void {
   if (database.pragma('journal_mode', { simple: true }) !== 'wal') files.forgetLog();
   assertDurable(database);
@@ -260,7 +253,7 @@ function apart<T>({ database, statements }: Prepared, work: () => T): T {
   try {
     return statements.counts.apart(work);
   } catch (failure) {
-    // A trigger that raises ROLLBACK takes the whole transaction down, and with it the rows before.
+    // A trigger that raises ROLLBACK undoes the whole transaction.
     if (!database.inTransaction) throw new InboxUnavailableError('FAILED', messageOf(failure), { cause: failure });
     database.exec('ROLLBACK TO hookbox_row');
     throw failure;
@@ -271,13 +264,8 @@ function apart<T>({ database, statements }: Prepared, work: () => T): T {
 
 function rollback({ database, statements }: Prepared): void {
   statements.counts.take();
-  // SQLite rolls back by itself when the disk is full or failing.
+  // SQLite rolls back by itself if the disk is full or failing.
   if (database.open && database.inTransaction) database.exec('ROLLBACK');
-}
-
-/** better-sqlite3 lets nobody write while rows of a statement are being read one by one. */
-function isReading(failure: unknown): boolean {
-  return failure instanceof TypeError && failure.message.includes('busy executing a query');
 }
 
 function isClosed(what: string): InboxUnavailableError {

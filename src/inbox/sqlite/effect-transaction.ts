@@ -12,25 +12,25 @@ import type { BorrowLock } from './threads/write-lock.ts';
 const BUSY_RETRY_MS = 10;
 
 /**
- * The application's writes and the mark that their event is processed, in one transaction. Functions never share
- * a commit, because one of them can roll back or spoil the others'. While the function runs, the row of the event
- * says so. A function that commits by itself commits this mark too. The end of the attempt then finds that the effect must not
- * be repeated.
+ * Commits the application's writes together with the end of the attempt. Functions never share a commit, because one could
+ * roll back another's writes. While the function runs, the event's row has `effect = 1`: if the function commits by itself,
+ * it commits this mark too, and the event is not handled again.
  */
 export async function effectTransaction<T>(
   connection: Connection,
   lease: Lease,
   work: (database: SqliteDatabase) => T,
-  { now, signal, skipped }: TransactionAttempt,
+  attempt: TransactionAttempt,
   borrow: BorrowLock,
 ): Promise<T> {
   refuseAsyncFunction(work);
+  const { signal } = attempt;
   for (;;) {
     signal.throwIfAborted();
     const giveBack = await borrow();
     try {
       signal.throwIfAborted();
-      return attempt(connection, lease, work, now(), skipped);
+      return runOnce(connection, lease, work, attempt);
     } catch (failure) {
       if (!isInstance(failure, NotBegun)) throw failure;
     } finally {
@@ -40,32 +40,32 @@ export async function effectTransaction<T>(
   }
 }
 
-/** Somebody else has the write lock, so nothing of the application's has run yet. */
+/** Another connection has the write lock, so the function has not run. */
 class NotBegun extends Error {}
 
-function attempt<T>(
+function runOnce<T>(
   connection: Connection,
   lease: Lease,
   work: (database: SqliteDatabase) => T,
-  now: number,
-  skipped: TransactionAttempt['skipped'],
+  { now, skipped }: TransactionAttempt,
 ): T {
+  const endedAt = now();
   const { moves, queue, store } = begin(connection);
   const database = connection.database();
   try {
     if (moves.beginEffect.run(lease).changes === 0) throw lost();
     database.exec('SAVEPOINT hookbox_work');
     const result = runInside(database, work, () => queue.hasEffect.get(lease) !== undefined);
-    if (!settleInTransaction(store, lease, processedBy(skipped), now)) throw lost();
+    if (!settleInTransaction(store, lease, processedBy(skipped), endedAt)) throw lost();
     connection.commit();
     return result;
   } catch (failure) {
     connection.rollback();
     const fault = fileFaultIn(failure);
-    // For nothing else: an application may have kept statements of this connection.
+    // Only then: opening the file again would invalidate statements that the application has prepared.
     if (fault !== null || !database.open) connection.failed(fault ?? failure);
-    // Also if the application's statement has met it: a fault of the disk does not count as a handler's failure. But a
-    // committed effect must not be repeated.
+    // A fault of the disk is no failure of the handler, even if the application's statement met it. But a committed
+    // effect must not be repeated.
     throw fault === null || isInstance(failure, TransactionError) ? failure : unavailable(failure);
   }
 }
@@ -84,28 +84,28 @@ function begin(connection: Connection) {
   }
 }
 
-/**
- * The savepoint tells whether the transaction is still the one that was begun: it is gone when `work` has committed or
- * rolled back, even if it began another one.
- */
+/** The savepoint is gone if the function has ended the transaction, even if it then began another one. */
 function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T, isCommitted: () => boolean): T {
+  const endedByItself = (options?: ErrorOptions): TransactionError =>
+    isCommitted()
+      ? new TransactionError('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF, options)
+      : new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK, options);
   let result: T;
   try {
     result = withoutOpenRows(database, () => runOn(database, work));
   } catch (failure) {
-    if (savepointStands(database)) throw failure;
-    if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF, { cause: failure });
-    // SQLite itself rolls back when the disk is full or failing; nothing can have been written after that.
-    if (fileFaultIn(failure) !== null || /^SQLITE_(NOMEM|INTERRUPT)/.test(sqliteCode(failure) ?? '')) throw failure;
-    throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK, { cause: failure });
+    if (hasSavepoint(database)) throw failure;
+    // SQLite itself rolls back if the disk is full or failing; nothing was written after that.
+    const isFault = fileFaultIn(failure) !== null || /^SQLITE_(NOMEM|INTERRUPT)/.test(sqliteCode(failure) ?? '');
+    if (isFault && !isCommitted()) throw failure;
+    throw endedByItself({ cause: failure });
   }
   refusePromise(result);
-  if (savepointStands(database)) return result;
-  if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF);
-  throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK);
+  if (hasSavepoint(database)) return result;
+  throw endedByItself();
 }
 
-/** Rows that are still being read, one by one, would keep the transaction from ending: they are closed with it. */
+/** Closes iterators that the function left open, because they would keep the transaction from ending. */
 function withoutOpenRows<T>(database: SqliteDatabase, work: () => T): T {
   const statement: { iterate: (...parameters: unknown[]) => Iterator<unknown> } = Object.getPrototypeOf(
     database.prepare('SELECT 1'),
@@ -125,7 +125,7 @@ function withoutOpenRows<T>(database: SqliteDatabase, work: () => T): T {
   }
 }
 
-function savepointStands(database: SqliteDatabase): boolean {
+function hasSavepoint(database: SqliteDatabase): boolean {
   try {
     database.exec('RELEASE hookbox_work');
     return true;
@@ -139,15 +139,15 @@ const ROLLED_BACK =
   'itself. Later writes were committed, but the event was not marked as processed, so the event is dead and is ' +
   'not retried. Leave the transaction to hookbox; to roll back, throw an error.';
 
-/** The function that is running, and in whatever it has left running behind it: whether it has ended. */
+/** The running function, also for asynchronous code that it started. */
 const functions = new AsyncLocalStorage<{ isOver: boolean }>();
 
-/** One for each connection, so that what an application keeps by it, or of it, serves for the next transaction too. */
-const lent = new WeakMap<object, object>();
+/** One proxy for each connection and statement, so that what an application stores about them lasts. */
+const guards = new WeakMap<object, object>();
 
 /**
- * Runs an application's function on a connection that refuses later calls of the function. An asynchronous function
- * continues after its transaction was rolled back, and its later writes would be committed by themselves.
+ * Runs a function on a connection that refuses its later calls. An asynchronous function would continue after its transaction
+ * was rolled back, and its later writes would be committed by themselves.
  */
 function runOn<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T): T {
   const run = { isOver: false };
@@ -158,28 +158,28 @@ function runOn<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => 
   }
 }
 
-/** A connection, or a statement of it, each of whose calls asks whether it may be made. */
+/** A connection or statement whose methods first check whether the function has ended. */
 function guarded<T extends object>(target: T): T {
-  const known = lent.get(target);
-  if (known !== undefined) return known as T; // it was made for this one
-  // A shadow, as better-sqlite3 has properties that a proxy of theirs could not show otherwise.
+  const known = guards.get(target);
+  if (known !== undefined) return known as T; // made for this target
+  // Of an object beside the target, because a proxy may not change properties that better-sqlite3 has frozen.
   const guard: T = new Proxy(Object.create(target) as T, {
     set: (_, name, value) => Reflect.set(target, name, value),
     get(_, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function' || name === 'constructor') {
-        return (typeof value === 'object' && value !== null && lent.get(value)) || value;
+        return (typeof value === 'object' && value !== null && guards.get(value)) || value;
       }
       return (...given: unknown[]): unknown => {
         if (functions.getStore()?.isOver === true) throw new Error(OVER);
-        // The connection that better-sqlite3 notes down for its transactions is this one.
+        // better-sqlite3 remembers the connection of a transaction function: the proxy.
         const answer: unknown = Reflect.apply(value, name === 'transaction' ? guard : target, given);
         if (answer === target) return guard;
         return name === 'prepare' ? guarded(answer as object) : answer;
       };
     },
   });
-  lent.set(target, guard);
+  guards.set(target, guard);
   return guard;
 }
 

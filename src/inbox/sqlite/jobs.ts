@@ -85,7 +85,6 @@ function claimedLater({ now, expiredBy = now, ...request }: NumberedClaim, ms: n
   return { ...request, now: now + ms, expiredBy };
 }
 
-/** What reads outside of a transaction. */
 const reads = {
   get(statements: Statements, { id, endpoint }: EventKey): StoredEvent | null {
     const row = statements.queue.event.get({ id, endpoint });
@@ -141,7 +140,6 @@ export function runRead(statements: Statements, name: ReadName, given: readonly 
   return (reads[name] as (statements: Statements, ...given: readonly unknown[]) => unknown)(statements, ...given);
 }
 
-/** Less does not count. */
 const MOMENT_MS = 250;
 
 /** By how much the clock has moved since then; negative if it was set back. */
@@ -150,7 +148,6 @@ export function waitedSince(askedAt: number): number {
   return Math.abs(waited) < MOMENT_MS ? 0 : waited;
 }
 
-/** What a group commit needs of its connection. */
 export interface Transactions {
   /** Takes the write lock without waiting; throws busy if another connection has it. */
   begin(): Statements;

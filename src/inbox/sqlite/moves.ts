@@ -26,7 +26,6 @@ export const CLAIMED_UNDER = "lease_until_ms IS NOT NULL AND state = 'processing
 export function prepareMoves(database: SqliteDatabase) {
   const prepare = <Row = unknown>(sql: string) => lazyStatement<Row>(database, sql);
   return {
-    // A delivery comes in.
     isKnown: prepare<object>('SELECT 1 FROM hookbox_events WHERE id_hash = ? AND id = ? AND endpoint = ?'),
     /** Values by their places: binding them by names takes a third as long as the rest. */
     insert: prepare(`
@@ -43,7 +42,6 @@ export function prepareMoves(database: SqliteDatabase) {
       WHERE seq = :seq
     `),
     markVerified: prepare('UPDATE hookbox_events SET verified = 1 WHERE seq = ?'),
-    // A processor claims and settles it.
     indexNew: prepare(`
       UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
       WHERE seq IN (
@@ -91,10 +89,8 @@ export function prepareMoves(database: SqliteDatabase) {
       UPDATE hookbox_events SET state = 'ignored', settled_ms = :now, parked = 0, yields = 0
       WHERE seq = :seq AND state = 'pending'
     `),
-    // The clock was set back.
     moveLease: prepare('UPDATE hookbox_events SET lease_until_ms = :until WHERE seq = :seq'),
     moveDue: prepare('UPDATE hookbox_events SET due_ms = :due WHERE seq = :seq'),
-    // It is rerun or pruned.
     toPending: prepare(`
       UPDATE hookbox_events
       SET state = 'pending', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, due_ms = :now, failures = 0,
@@ -102,7 +98,6 @@ export function prepareMoves(database: SqliteDatabase) {
       WHERE ${keyIs()} AND state IN ('dead', 'ignored', 'discarded') AND body IS NOT NULL
     `),
     prune: prepare('UPDATE hookbox_events SET body = NULL, body_sha256 = :hash WHERE seq = :seq'),
-    // Operators.
     processedToPending: prepare(`
       UPDATE hookbox_events
       SET state = 'pending', settled_ms = NULL, due_ms = :now, failures = 0, crashes = 0, yields = 0, trigger = 'manual'

@@ -1,5 +1,6 @@
-import { PASSED_BATCH } from '../../rules/entity-order.ts';
-import { isAmong } from '../../rules/processors.ts';
+import type { SyncStore } from '../../queue-operations.ts';
+import { eventsToUnpark, PASSED_BATCH } from '../../rules/entity-order.ts';
+import { isAmong, seenSince } from '../../rules/processors.ts';
 import { pausedAt, pauseOf, type StoredPause } from '../../rules/pauses.ts';
 import { NOTHING_NEXT, type Front, type NextInQueue, type Queue, type SizedEvent } from '../../rules/store.ts';
 import type { Scope } from '../../work.ts';
@@ -78,6 +79,12 @@ function parkedUpTo(
 function nextOf(row: FrontRow | undefined): (Front & SizedEvent) | undefined {
   if (row === undefined) return undefined;
   return { seq: row.seq, type: row.type, created: { ms: row.created_ms, ns: row.created_ns }, bytes: row.bytes };
+}
+
+/** Unparks the events that may be claimed next in these queues. */
+export function unparkNext(store: SyncStore, queues: readonly Queue[], now: number): void {
+  const seqs = eventsToUnpark(store.nextInQueues(queues, seenSince(now)));
+  store.apply([{ kind: 'unparked', seqs }]);
 }
 
 export function pausesOf({ queue }: NamedStatements): readonly StoredPause[] {

@@ -16,7 +16,7 @@ type DatabaseClass = new (path: string, options?: OpenOptions) => SqliteDatabase
 let isLoaded = false;
 
 /**
- * better-sqlite3 loads its binary with the first connection, so a Node that is too old gets a sentence instead of a crash.
+ * Loads the binary, which better-sqlite3 does with the first connection. A Node that is too old would crash.
  *
  * @throws InboxOpenError `NODE_TOO_OLD` or `SQLITE_DOES_NOT_LOAD`
  */
@@ -34,10 +34,9 @@ export function loadBetterSqlite(): DatabaseClass {
 }
 
 /**
- * Opens a connection of hookbox's own; all of them come from here. A file's triggers, views and generated columns cannot call
- * a harmful function or table, because the file may come from an unknown source. Temporary
- * data stays in memory: SQLite's temporary folder may be full or read-only. It is as large as what one statement, or one
- * savepoint, has changed; no statement of ours sorts more rows than it returns.
+ * Opens each of hookbox's own connections. A file of unknown origin cannot call harmful functions in triggers, views and
+ * generated columns. Temporary data stays in memory, because SQLite's temporary folder may be full or read-only; it is as large
+ * as what one statement or savepoint has changed.
  */
 export function openConnection(path: string, options?: OpenOptions): SqliteDatabase {
   const database = new (loadBetterSqlite())(path, options);
@@ -46,15 +45,12 @@ export function openConnection(path: string, options?: OpenOptions): SqliteDatab
   return database;
 }
 
-/** More than a page, so that SQLite cannot keep it in its cache. */
-const TEMPORARY_BYTES = 100_000;
-
-/** Why SQLite cannot make a temporary file in this process, or `null`. A connection of the application may need one. */
+/** Why SQLite cannot create a temporary file in this process, or `null`. */
 export function whyNoTemporaryFiles(): string | null {
   const temporary = new (loadBetterSqlite())(''); // SQLite's name for a database in a temporary file
   try {
     temporary.pragma('cache_size = 1');
-    temporary.exec(`CREATE TABLE filler (bytes); INSERT INTO filler VALUES (zeroblob(${TEMPORARY_BYTES}))`);
+    temporary.exec('CREATE TABLE filler (bytes); INSERT INTO filler VALUES (zeroblob(100000))'); // more than its cache
     return null;
   } catch (failure) {
     return messageOf(failure);
@@ -63,7 +59,7 @@ export function whyNoTemporaryFiles(): string | null {
   }
 }
 
-/** What the binaries of better-sqlite3 13 need, by their own symbols. */
+/** The binaries of better-sqlite3 13 need this. */
 const NEEDS = 'Node, Bun or Deno on x64 or arm64; Linux (glibc 2.34 or newer, or musl), macOS or Windows; and a disk';
 
 function whyNotLoaded(cause: unknown): string {

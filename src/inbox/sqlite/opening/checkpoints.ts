@@ -32,12 +32,10 @@ function pagesBeforeCheckpoint(database: SqliteDatabase): number {
   return Number(bytes) / KEPT / Number(pageBytes);
 }
 
-/** The log after a checkpoint, in pages. */
 interface Log {
   /** another connection copies the log; FULL: or a reader uses it */
   readonly isBusy: boolean;
   readonly pages: number;
-  /** how many of them are in the file */
   readonly copied: number;
 }
 

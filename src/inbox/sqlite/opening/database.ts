@@ -32,13 +32,13 @@ export interface SqliteStatement {
   safeIntegers(toggle?: boolean): SqliteStatement;
 }
 
-/** The file of a connection. SQLite knows the whole path, whatever has become of the working directory. */
+/** The path of a connection's file, which SQLite knows even if the working directory has changed. */
 export function fileOf(database: SqliteDatabase): string {
   const files = database.pragma('database_list') as { name: string; file: string }[];
   return files.find(({ name }) => name === 'main')?.file ?? database.name;
 }
 
-/** The failure of the file itself that was thrown, or that something else was thrown because of, as query builders do. */
+/** The failure of the file itself among an error and its causes: query builders wrap errors. */
 export function fileFaultIn(thrown: unknown): unknown {
   return causesOf(thrown).find(isFileFault) ?? null;
 }
@@ -49,28 +49,27 @@ export function sqliteCode(failure: unknown): string | null {
   return typeof failure.code === 'string' && failure.code.startsWith('SQLITE_') ? failure.code : null;
 }
 
-/** Somebody else has the lock: waiting helps. */
+/** Another connection has the lock. */
 export function isBusy(failure: unknown): boolean {
   if (isInstance(failure, InboxOpenError)) return failure.code === 'LOCKED';
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(failure) ?? '');
 }
 
-/** The file is at fault, whatever was asked of it: opened afresh it may do again. */
+/** The file itself failed, whatever the statement; after reopening it may work. */
 export function isFileFault(failure: unknown): boolean {
   return /^SQLITE_(CANTOPEN|CORRUPT|FULL|IOERR|NOTADB|READONLY)/.test(sqliteCode(failure) ?? '');
 }
 
-/** The disk has no room, or the file is not allowed any. */
 export function isFull(failure: unknown): boolean {
   return sqliteCode(failure)?.startsWith('SQLITE_FULL') === true;
 }
 
-/** better-sqlite3's own refusals, which say nothing about a row. */
+/** better-sqlite3 itself refuses a call. */
 export function isConnectionFault(failure: unknown): boolean {
   return failure instanceof TypeError && /busy executing|not open/.test(failure.message);
 }
 
-/** One row is at fault, not the file: the others of its group can still be stored. */
+/** One row failed, so the others of its group can still be stored. */
 export function isRowFault(failure: unknown): boolean {
   if (failure instanceof InboxOpenError || failure instanceof InboxUnavailableError) return false;
   const code = sqliteCode(failure);

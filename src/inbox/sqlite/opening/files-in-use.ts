@@ -5,10 +5,9 @@ import { InboxUnavailableError } from '../../../errors.ts';
 import { loadBetterSqlite } from './better-sqlite.ts';
 import { fileOf, type SqliteDatabase } from './database.ts';
 
-/** Whether what a connection has open is what lies at its path. */
+/** Whether the file that a connection has open is the one at its path. */
 export type Place = 'in place' | 'replaced' | 'log gone';
 
-/** Which files a connection has open, to notice that others lie in their place. */
 export class FilesInUse {
   readonly #path: string;
   readonly #main: string | null;
@@ -16,8 +15,8 @@ export class FilesInUse {
   #log: string | null;
 
   /**
-   * @param path - where the file is looked for
-   * @param file - where it lies, whatever links lead there; its log lies beside it
+   * @param path - where hookbox looks for the file
+   * @param file - the path behind all links; the log is beside it
    */
   constructor(path: string, file: string) {
     this.#path = path;
@@ -27,9 +26,9 @@ export class FilesInUse {
   }
 
   /**
-   * Deleted or replaced under our feet: what is written to the old file is lost to everyone else.
+   * What is written to a replaced file is lost to everyone else.
    *
-   * @throws InboxUnavailableError when there is none
+   * @throws InboxUnavailableError if the path has no file
    */
   isReplaced(): boolean {
     const now = identityOf(this.#path);
@@ -37,26 +36,23 @@ export class FilesInUse {
     throw new InboxUnavailableError('FAILED', `${this.#path} is gone. Put the file back: it contains your events.`);
   }
 
-  /**
-   * The file is there, but its write-ahead log is not the one that is written to, which nobody will ever read. A log
-   * keeps its inode while somebody has it open, checkpoints included.
-   */
+  /** The open log is not the one at its path, so nobody will read it. A log keeps its inode while it is open. */
   isLogGone(): boolean {
     const now = identityOf(this.#logPath);
     this.#log ??= now;
     if (now === this.#log) return false;
     if (this.isLogInUse() !== false) return true;
-    // An application that left WAL mode and came back has deleted the old log; no connection writes to that one.
+    // An application that left WAL mode and came back has deleted the old log, and no connection writes to it.
     this.#log = now;
     return false;
   }
 
-  /** Whether somebody in this process has the log open, wherever it lies now; `null` where that cannot be known. */
+  /** Whether this process has the log open, wherever it is now; `null` if unknown. */
   isLogInUse(): boolean | null {
     return descriptors()?.some((descriptor) => identityOf(descriptor) === this.#log) ?? null;
   }
 
-  /** There was none for a while: the application had another journal mode. */
+  /** The application has used another journal mode for a while. */
   forgetLog(): void {
     this.#log = null;
   }
@@ -67,14 +63,9 @@ export class FilesInUse {
   }
 }
 
-const DESCRIPTORS = '/proc/self/fd';
-/** What Linux adds to the path of a file that lies nowhere any more. */
-const DELETED = ' (deleted)';
-
 export const IN_ANOTHER_LIBRARY =
   'a second SQLite library in this process has the file open, and neither library sees the locks of the other';
 
-/** What is answered while the log of a file is not the one that a connection writes to. */
 export function logGone(file: string): string {
   return (
     `${file}-wal was deleted while it was in use, either by hand or by another SQLite library in this process, ` +
@@ -82,24 +73,25 @@ export function logGone(file: string): string {
   );
 }
 
-/** `null` where there is no file. */
 function identityOf(path: string): string | null {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? null : `${stats.dev}:${stats.ino}`;
 }
 
+const DESCRIPTORS = '/proc/self/fd';
+
 /**
- * Whether another SQLite library in this process has a file open that ours has open. The locks of SQLite do not hold
- * between the two, and the one that closes it first deletes the log under the other. A library opens the index of a log
- * once, however many connections it has, in whatever thread. Only Linux can be asked.
+ * Whether another SQLite library in this process has the file open, too. SQLite's locks do not work between the two, and the
+ * library that closes the file first deletes the other's log. A library opens the index of a log once, however many
+ * connections and threads it has. Only Linux tells.
  */
 export function isInAnotherLibrary(file: string): boolean {
   return openIndexes(file).length > 1;
 }
 
-/** The same where the log is gone, and maybe its index: then that of ours is none of those that lie there. */
+/** The same if the log is gone: the index of ours may be deleted, too, which Linux adds to its path. */
 export function isStillInAnotherLibrary(file: string): boolean {
-  return [...openIndexes(file), ...openIndexes(file, DELETED)].length > 1;
+  return [...openIndexes(file), ...openIndexes(file, ' (deleted)')].length > 1;
 }
 
 function openIndexes(file: string, suffix = ''): readonly string[] {
@@ -113,7 +105,7 @@ export function descriptorsOf(file: string): readonly number[] {
   return open.map((descriptor) => Number(descriptor.slice(DESCRIPTORS.length + 1)));
 }
 
-/** `null` where nobody says: elsewhere than on Linux, or in a sandbox such as Deno's. */
+/** `null` except on Linux, and in a sandbox such as Deno's. */
 function descriptors(): string[] | null {
   if (platform() !== 'linux') return null;
   try {
@@ -131,10 +123,10 @@ function pathOf(descriptor: string): string {
   }
 }
 
-/** So often it is looked for another library, if nothing shows that one has opened the file. */
+/** Without a sign of another library, the watch looks for one so often. */
 const LOOK_MS = 1_000;
 
-/** Looks for another library before each transaction, as cheaply as can be. */
+/** Looks for another library before each transaction, as cheaply as possible. */
 export class LibraryWatch {
   readonly #file: string;
   #changed = NaN;
@@ -144,9 +136,9 @@ export class LibraryWatch {
     this.#file = file;
   }
 
-  /** Who opens a file writes the index of its log anew, where it thinks that it is alone. */
   isInAnotherLibrary(): boolean {
     if (platform() !== 'linux') return false;
+    // A library that opens a file writes the index of its log anew.
     const changed = statSync(`${this.#file}-shm`, { throwIfNoEntry: false })?.ctimeMs ?? NaN;
     const now = performance.now();
     if (changed === this.#changed && now - this.#lookedAt < LOOK_MS) return false;
@@ -156,10 +148,9 @@ export class LibraryWatch {
   }
 }
 
-/** Why nobody else in this process may open the file of a connection, not even to read; `null` where somebody may. */
+/** Why no other connection in this process may open the file, not even for reading; `null` if one may. */
 export function whyNoSecondReader(database: SqliteDatabase): string | null {
   if (database.memory) return 'the database is in memory';
-  // Two SQLites in one process do not see each other's locks, and closing one connection drops those of the other.
   if (!isOfOurCopy(database))
     return 'the connection belongs to a copy of better-sqlite3 other than the one that hookbox loads';
   if (isInAnotherLibrary(fileOf(database))) return IN_ANOTHER_LIBRARY;
@@ -168,24 +159,21 @@ export function whyNoSecondReader(database: SqliteDatabase): string | null {
   return null;
 }
 
-/** Those for one connection alone are in a table of their own. */
-const TRIGGERS = ['sqlite_master', 'sqlite_temp_master'].map(
-  (table) => `SELECT 1 FROM ${table} WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'`,
-);
-
-/** Why no thread may open the file of an application's connection itself; `null` if no reason is known. */
+/** Why no thread may open the file of an application's connection; `null` if no reason is known. */
 export function whyNoSecondConnection(database: SqliteDatabase): string | null {
-  // A trigger may call functions that only the application's connection has.
-  if (TRIGGERS.some((sql) => database.prepare(sql).get() !== undefined))
-    return 'you added a trigger to a hookbox table';
-  return whyNoSecondReader(database);
+  // A trigger may call functions that only the application's connection has. Temporary triggers have their own table.
+  const hasTrigger = ['sqlite_master', 'sqlite_temp_master'].some((table) => {
+    const sql = `SELECT 1 FROM ${table} WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'`;
+    return database.prepare(sql).get() !== undefined;
+  });
+  return hasTrigger ? 'you added a trigger to a hookbox table' : whyNoSecondReader(database);
 }
 
 let ownNativeClass: unknown;
 
 /**
- * Whether a connection is of the SQLite that we load ourselves. Its class does not tell: the option `nativeBinding`
- * gives the same class another SQLite. What is behind a connection does.
+ * Whether a connection uses the same SQLite as hookbox. The class of the connection does not tell, because the option
+ * `nativeBinding` gives it another SQLite; the native object behind the connection does.
  */
 function isOfOurCopy(database: SqliteDatabase): boolean {
   try {
@@ -202,7 +190,7 @@ function isOfOurCopy(database: SqliteDatabase): boolean {
   }
 }
 
-/** better-sqlite3 keeps SQLite's own connection under a symbol; `undefined` where it does not. */
+/** better-sqlite3 keeps the native object under a symbol. */
 function nativeClassOf(database: SqliteDatabase): unknown {
   return Object.getOwnPropertySymbols(database)
     .map((symbol) => Object(Reflect.get(database, symbol)).constructor as unknown)

@@ -10,25 +10,25 @@ import { defineIdHash } from '../sql/statement.ts';
 import { checkpointItself } from './checkpoints.ts';
 import { migrate } from './schema.ts';
 
-/** What `synchronous` reads when each commit is synced. */
+/** `synchronous` if each commit is synced. */
 const FULL = 2;
 
-/** How long opening waits for another process's lock. Only here may waiting block: nothing is being served yet. */
+/** How long opening waits for another process's lock. Waiting may block, because nothing is served yet. */
 const OPEN_WAIT_MS = 5_000;
 
-/** Negative means KiB. Four times as much did no better, and each of the threads has its own. */
+/** In KiB, which SQLite writes as a negative number. Four times as much was not faster, and each thread has its own cache. */
 const CACHE_SIZE = -16 * 1024;
 
 /**
- * A delivery changes a page of the index on ids that no other delivery of its group changes, and the page is written whole.
- * Half of SQLite's 4,096 bytes means a third fewer bytes written (docs/benchmarks.md); a quarter costs more processor time.
+ * Each delivery changes a page of its own in the index on ids. With half of SQLite's 4,096 bytes, a third fewer bytes are
+ * written (docs/benchmarks.md); a quarter costs more processor time.
  */
 export const PAGE_BYTES = 2_048;
 
 /**
- * Opens a file for an inbox of its own, or makes it for its owner alone.
+ * Opens the inbox's own file, or creates it for its owner alone.
  *
- * @throws InboxOpenError that says what to change
+ * @throws InboxOpenError
  */
 export function openFile(
   path: string,
@@ -36,20 +36,21 @@ export function openFile(
 ): SqliteDatabase {
   const file = absolutePath(path);
   assertUsable(file);
-  loadBetterSqlite(); // before a file is made
+  loadBetterSqlite(); // before a file is created
   let database: SqliteDatabase | undefined;
   try {
-    // A backup may link the file while it is in use, which is no reason to give it up.
-    if (!mustExist) assertOneName(file);
-    if (!mustExist) createForOwner(file);
+    // A backup may link a file that is in use.
+    if (!mustExist) {
+      assertOneName(file);
+      createForOwner(file);
+    }
     database = openConnection(file, { timeout: waitMs, fileMustExist: true });
     database.pragma(`page_size = ${PAGE_BYTES}`); // of a new file
     prepareConnection(database, waitMs);
     defineIdHash(database);
     checkpointItself(database, true);
     database.pragma(`cache_size = ${CACHE_SIZE}`);
-    // What goes, also when a row is only written again, is overwritten: what is pruned or erased is not on the disk
-    // then.
+    // Pruned and erased bytes must not stay on the disk.
     database.pragma('secure_delete = ON');
     database.pragma('busy_timeout = 0');
     return database;
@@ -60,10 +61,10 @@ export function openFile(
 }
 
 /**
- * Prepares the application's own connection for an inbox: the same guarantees, and its other settings unchanged.
+ * Prepares the application's connection: the same guarantees, and its other settings unchanged.
  *
- * @param ephemeral - a database in memory is meant, which has no file to be durable in
- * @throws InboxOpenError that says what to change
+ * @param ephemeral - the database may be in memory
+ * @throws InboxOpenError
  */
 export function adopt(database: SqliteDatabase, ephemeral = false): void {
   if (!database.open)
@@ -97,7 +98,7 @@ export function adopt(database: SqliteDatabase, ephemeral = false): void {
   }
 }
 
-/** Write-ahead log, FULL, tables; in this order, because the switch to the log resets `synchronous`. */
+/** In this order, because the switch to the log resets `synchronous`. */
 function prepareConnection(database: SqliteDatabase, waitMs: number): void {
   const before = Number(database.pragma('synchronous', { simple: true }));
   switchToWal(database, waitMs);
@@ -111,8 +112,8 @@ function prepareConnection(database: SqliteDatabase, waitMs: number): void {
 }
 
 /**
- * Whether each commit reaches the disk before it returns. better-sqlite3 is compiled so that a new WAL database goes
- * from FULL to NORMAL with its first write, so this is asked after a write.
+ * Each commit reaches the disk before it returns. Call it after a write: better-sqlite3 is compiled so that a new WAL database
+ * goes from FULL to NORMAL with its first write.
  *
  * @throws InboxOpenError `NOT_DURABLE`
  */
@@ -131,7 +132,7 @@ function notDurable(database: SqliteDatabase, setting: string, fix: string): Inb
   );
 }
 
-/** The switch needs the file alone for a moment and does not wait by itself, so two processes that start at once take turns. */
+/** The switch needs the file alone and does not wait by itself, but two processes may start at once. */
 function switchToWal(database: SqliteDatabase, waitMs: number): void {
   const giveUpAt = performance.now() + waitMs;
   for (;;) {
@@ -150,7 +151,7 @@ function switchToWal(database: SqliteDatabase, waitMs: number): void {
 }
 
 /**
- * Where a path leads from the working directory of now, which may be another one when the file is opened afresh.
+ * An absolute path, because the working directory may be another one when the file is opened again.
  *
  * @throws InboxOpenError for a database in memory
  */
@@ -164,15 +165,14 @@ export function absolutePath(path: string): string {
   );
 }
 
-/** `temp_store` where temporary data is in memory. */
-const IN_MEMORY = 2;
+const TEMP_STORE_MEMORY = 2;
 
 /**
- * Why an application's connection cannot have temporary data, or `null`. Its setting stays, because a change
- * would delete the application's temporary tables.
+ * Why an application's connection cannot have temporary data, or `null`. Its setting stays, because a change would delete the
+ * application's temporary tables.
  */
 export function whyTemporaryDataFails(database: SqliteDatabase): string | null {
-  if (database.memory || Number(database.pragma('temp_store', { simple: true })) === IN_MEMORY) return null;
+  if (database.memory || Number(database.pragma('temp_store', { simple: true })) === TEMP_STORE_MEMORY) return null;
   try {
     return whyNoTemporaryFiles();
   } catch {

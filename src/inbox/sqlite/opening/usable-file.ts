@@ -15,152 +15,41 @@ import { InboxOpenError } from '../../../errors.ts';
 
 const { R_OK, W_OK, X_OK } = constants;
 
-/**
- * What keeps this process from using a file that SQLite "cannot open": it says no more than that.
- *
- * @returns a sentence that says what to change; `null` where nothing is in the way
- */
-export function whyNoAccess(file: string): string | null {
-  if (isShortOfDescriptors()) return 'This process has no file descriptors left. Raise the limit (ulimit -n).';
-  const written = [file, `${file}-wal`, `${file}-shm`].map((path) => ({ path, mode: R_OK | W_OK }));
-  return whyHidden(file) ?? refusal([{ path: dirname(file), mode: W_OK | X_OK }, ...written], 'cannot be written to');
+/** @throws InboxOpenError if SQLite could not use a file at this path */
+export function assertUsable(file: string): void {
+  const folder = dirname(file);
+  if (!existsSync(folder)) {
+    const why = whyHidden(file);
+    if (why !== null) throw new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${why}`);
+    throw new InboxOpenError(
+      'FOLDER_MISSING',
+      `The folder ${folder} does not exist. Create the folder, or pass a different path.`,
+    );
+  }
+  if (!statSync(folder).isDirectory()) {
+    throw new InboxOpenError('FOLDER_MISSING', `${folder} is not a folder. Pass a path inside a folder.`);
+  }
+  if (existsSync(file) && statSync(file).isDirectory()) {
+    throw new InboxOpenError('CANNOT_OPEN', `${file} is a folder. Pass the path of a file.`);
+  }
+  assertLocal(file);
 }
 
-/** What keeps this process from seeing whether a file is there; `null` where nothing does. */
-export function whyHidden(file: string): string | null {
-  // Begins at the root, because the first closed folder hides its contents.
-  return refusal(
-    foldersAbove(file).map((path) => ({ path, mode: X_OK })),
-    'cannot be entered',
+/** @throws InboxOpenError `NETWORK_FILE_SYSTEM` */
+export function assertLocal(file: string): void {
+  // The file itself may be a link to another folder.
+  const folder = existsSync(file) ? dirname(realpathSync(file)) : realpathSync(dirname(file));
+  const name = networkFileSystem(folder);
+  if (name === null) return;
+  throw new InboxOpenError(
+    'NETWORK_FILE_SYSTEM',
+    `${folder} is on a network file system (${name}), where SQLite's locks do not work. Use a path on a local disk.`,
   );
 }
 
-/** SQLite does not say why it cannot open a file. */
-export function isShortOfDescriptors(): boolean {
-  try {
-    closeSync(openSync(devNull, 'r'));
-    return false;
-  } catch (failure) {
-    return /^E[MN]FILE$/.test(String((failure as NodeJS.ErrnoException).code));
-  }
-}
-
-function foldersAbove(path: string): readonly string[] {
-  const above = dirname(path);
-  return above === path ? [] : [...foldersAbove(above), above];
-}
-
-/** The first that may not be used so. */
-function refusal(wanted: readonly { readonly path: string; readonly mode: number }[], what: string): string | null {
-  for (const { path, mode } of wanted) {
-    try {
-      accessSync(path, mode);
-    } catch (failure) {
-      const { code } = failure as NodeJS.ErrnoException;
-      if (code === 'EROFS') return `${path} is on a read-only file system. Mount the file system for writing.`;
-      if (code !== 'EACCES' && code !== 'EPERM') continue; // the path does not exist, or the system does not say
-      const advice = 'Give this user access to the file and its folder (chown), or pass a different path.';
-      return `${path} ${what}${whose(path)}. ${advice}`;
-    }
-  }
-  return null;
-}
-
-/** The numbers of users: a container may have no names for them. */
-function whose(path: string): string {
-  try {
-    const { uid, gid, mode } = statSync(path);
-    const user = process.geteuid?.();
-    if (user === undefined) return '';
-    const rights = (mode & 0o7777).toString(8).padStart(3, '0');
-    return `: it belongs to user ${uid} and group ${gid} with mode ${rights}, and this process runs as user ${user}`;
-  } catch {
-    return ''; // in a sandbox, such as Deno's
-  }
-}
-
-interface Mount {
-  readonly point: string;
-  readonly type: string;
-}
-
-/** The mounts that this process can see; empty outside of Linux and in a sandbox, where no list exists. */
-function mounts(): readonly Mount[] {
-  try {
-    return mountsIn(readFileSync('/proc/self/mounts', 'utf8'));
-  } catch {
-    return [];
-  }
-}
-
-/** The mounts in the text of /proc/self/mounts. */
-export function mountsIn(text: string): readonly Mount[] {
-  return text.split('\n').flatMap((line) => {
-    const [, escaped = '', type = ''] = line.split(' ');
-    // Spaces and the like are written as octal escapes.
-    const point = escaped.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
-    return type === '' ? [] : [{ point, type }];
-  });
-}
-
-/** The type of the file system that a folder is on; the longest mount point wins. */
-export function mountedType(folder: string, among = mounts()): string | null {
-  let best: Mount | null = null;
-  for (const mount of among) {
-    const { point } = mount;
-    const within = point === '/' || folder === point || folder.startsWith(`${point}/`);
-    if (within && point.length >= (best?.point.length ?? 0)) best = mount;
-  }
-  return best?.type ?? null;
-}
-
-/** Magic numbers of statfs(2) on Linux. */
-const NETWORK_MAGICS = new Map([
-  [0x6969, 'NFS'],
-  [0x517b, 'SMB'],
-  [0xfe534d42, 'SMB2'],
-  [0xff534d42, 'CIFS'],
-  [0x01021997, '9P'],
-  [0x5346414f, 'AFS'],
-  [0x00c36400, 'Ceph'],
-  [0x0bd00bd0, 'Lustre'],
-  [0x01161970, 'GFS2'],
-  [0x7461636f, 'OCFS2'],
-  [0x47504653, 'GPFS'],
-]);
-const FUSE_MAGIC = 0x65735546;
-/** FUSE carries local file systems too, so there the name decides. */
-const NETWORK_FUSE =
-  /^fuse\.(sshfs|s3fs|gcsfuse|glusterfs|rclone|davfs|goofys|mount-s3|blobfuse2?|juicefs|cephfs|ossfs|smbnetfs|curlftpfs|nfs)/;
-
 /**
- * Names the network file system that a folder is on, or `null`. SQLite's locks and its shared memory do not hold between
- * machines, so an inbox there would be corrupted sooner or later.
- */
-export function networkFileSystem(folder: string): string | null {
-  if (/^(\\\\|\/\/)[^?./\\]/.test(folder)) return 'network share';
-  if (platform() !== 'linux') return null;
-  const magic = magicOf(folder);
-  if (magic === null) return null;
-  if (magic !== FUSE_MAGIC) return NETWORK_MAGICS.get(magic) ?? null;
-  const type = mountedType(folder);
-  return type !== null && NETWORK_FUSE.test(type) ? type : null;
-}
-
-/** `null` where a sandbox, such as Deno's, does not let us ask. */
-function magicOf(folder: string): number | null {
-  try {
-    // It is reported as a signed number on some architectures.
-    return statfsSync(folder).type >>> 0;
-  } catch {
-    return null;
-  }
-}
-
-/**
- * SQLite looks for a file's log beside the name that the file was opened by. Under another name of the same file it finds
- * another log, or none: two processes then overwrite each other's pages, and what lies in a log beside a mounted file goes with
- * its container.
+ * SQLite looks for the log beside the name by which a file was opened. Under another name of the same file it finds another
+ * log or none, and two processes overwrite each other's pages. A log beside a mounted file is lost with its container.
  *
  * @throws InboxOpenError `MOUNTED_FILE` or `SEVERAL_NAMES`
  */
@@ -188,32 +77,130 @@ export function assertOneName(path: string): void {
   }
 }
 
-export function assertUsable(file: string): void {
-  const folder = dirname(file);
-  if (!existsSync(folder)) {
-    const why = whyHidden(file);
-    if (why !== null) throw new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${why}`);
-    throw new InboxOpenError(
-      'FOLDER_MISSING',
-      `The folder ${folder} does not exist. Create the folder, or pass a different path.`,
-    );
-  }
-  if (!statSync(folder).isDirectory()) {
-    throw new InboxOpenError('FOLDER_MISSING', `${folder} is not a folder. Pass a path inside a folder.`);
-  }
-  if (existsSync(file) && statSync(file).isDirectory()) {
-    throw new InboxOpenError('CANNOT_OPEN', `${file} is a folder. Pass the path of a file.`);
-  }
-  assertLocal(file);
+/** Why this process cannot use a file, and what to change; `null` if no reason is found. SQLite does not report it. */
+export function whyNoAccess(file: string): string | null {
+  if (isShortOfDescriptors()) return 'This process has no file descriptors left. Raise the limit (ulimit -n).';
+  const written = [file, `${file}-wal`, `${file}-shm`].map((path) => ({ path, mode: R_OK | W_OK }));
+  return whyHidden(file) ?? refusal([{ path: dirname(file), mode: W_OK | X_OK }, ...written], 'cannot be written to');
 }
 
-export function assertLocal(file: string): void {
-  // A link may lead elsewhere, so the file itself is followed where it exists.
-  const folder = existsSync(file) ? dirname(realpathSync(file)) : realpathSync(dirname(file));
-  const name = networkFileSystem(folder);
-  if (name === null) return;
-  throw new InboxOpenError(
-    'NETWORK_FILE_SYSTEM',
-    `${folder} is on a network file system (${name}), where SQLite's locks do not work. Use a path on a local disk.`,
-  );
+/** Why this process cannot see whether a file exists; `null` if it can. */
+export function whyHidden(file: string): string | null {
+  // Begins at the root, because the first closed folder hides its contents.
+  const folders = foldersAbove(file).map((path) => ({ path, mode: X_OK }));
+  return refusal(folders, 'cannot be entered');
+}
+
+export function isShortOfDescriptors(): boolean {
+  try {
+    closeSync(openSync(devNull, 'r'));
+    return false;
+  } catch (failure) {
+    return /^E[MN]FILE$/.test(String((failure as NodeJS.ErrnoException).code));
+  }
+}
+
+function foldersAbove(path: string): readonly string[] {
+  const above = dirname(path);
+  return above === path ? [] : [...foldersAbove(above), above];
+}
+
+/** Of the first path that may not be used so. */
+function refusal(wanted: readonly { readonly path: string; readonly mode: number }[], what: string): string | null {
+  for (const { path, mode } of wanted) {
+    try {
+      accessSync(path, mode);
+    } catch (failure) {
+      const { code } = failure as NodeJS.ErrnoException;
+      if (code === 'EROFS') return `${path} is on a read-only file system. Mount the file system for writing.`;
+      if (code !== 'EACCES' && code !== 'EPERM') continue; // the path does not exist, or the system does not say
+      const advice = 'Give this user access to the file and its folder (chown), or pass a different path.';
+      return `${path} ${what}${whose(path)}. ${advice}`;
+    }
+  }
+  return null;
+}
+
+/** With the numbers of users, because a container may have no names for them. */
+function whose(path: string): string {
+  try {
+    const { uid, gid, mode } = statSync(path);
+    const user = process.geteuid?.();
+    if (user === undefined) return '';
+    const rights = (mode & 0o7777).toString(8).padStart(3, '0');
+    return `: it belongs to user ${uid} and group ${gid} with mode ${rights}, and this process runs as user ${user}`;
+  } catch {
+    return ''; // in a sandbox, such as Deno's
+  }
+}
+
+/** Magic numbers of statfs(2) on Linux. */
+const NETWORK_MAGICS = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xfe534d42, 'SMB2'],
+  [0xff534d42, 'CIFS'],
+  [0x01021997, '9P'],
+  [0x5346414f, 'AFS'],
+  [0x00c36400, 'Ceph'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x01161970, 'GFS2'],
+  [0x7461636f, 'OCFS2'],
+  [0x47504653, 'GPFS'],
+]);
+const FUSE_MAGIC = 0x65735546;
+/** FUSE has local file systems too, so the name decides. */
+const NETWORK_FUSE =
+  /^fuse\.(sshfs|s3fs|gcsfuse|glusterfs|rclone|davfs|goofys|mount-s3|blobfuse2?|juicefs|cephfs|ossfs|smbnetfs|curlftpfs|nfs)/;
+
+/** Names the network file system that a folder is on, or `null`. */
+export function networkFileSystem(folder: string): string | null {
+  if (/^(\\\\|\/\/)[^?./\\]/.test(folder)) return 'network share';
+  if (platform() !== 'linux') return null;
+  const magic = magicOf(folder);
+  if (magic !== FUSE_MAGIC) return NETWORK_MAGICS.get(magic) ?? null;
+  const type = mountedType(folder);
+  return type !== null && NETWORK_FUSE.test(type) ? type : null;
+}
+
+function magicOf(folder: string): number {
+  try {
+    return statfsSync(folder).type >>> 0; // signed on some architectures
+  } catch {
+    return 0; // in a sandbox, such as Deno's
+  }
+}
+
+interface Mount {
+  readonly point: string;
+  readonly type: string;
+}
+
+function mounts(): readonly Mount[] {
+  try {
+    return mountsIn(readFileSync('/proc/self/mounts', 'utf8'));
+  } catch {
+    return [];
+  }
+}
+
+/** The mounts in the text of /proc/self/mounts. */
+export function mountsIn(text: string): readonly Mount[] {
+  return text.split('\n').flatMap((line) => {
+    const [, escaped = '', type = ''] = line.split(' ');
+    // Spaces and the like are written as octal escapes.
+    const point = escaped.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
+    return type === '' ? [] : [{ point, type }];
+  });
+}
+
+/** The type of the file system that a folder is on: that of the longest mount point. */
+export function mountedType(folder: string, among = mounts()): string | null {
+  let best: Mount | null = null;
+  for (const mount of among) {
+    const { point } = mount;
+    const within = point === '/' || folder === point || folder.startsWith(`${point}/`);
+    if (within && point.length >= (best?.point.length ?? 0)) best = mount;
+  }
+  return best?.type ?? null;
 }

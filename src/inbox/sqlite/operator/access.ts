@@ -20,18 +20,16 @@ import { DEAD, PRINT, READY, STATE_TO_ACT_ON } from '../sql/queue-statements.ts'
 import { keyIs, statement } from '../sql/statement.ts';
 import { FREE, type BorrowLock } from '../threads/write-lock.ts';
 
-/** How operations reach the tables. */
 export interface Access {
   /** The connection, for reading outside a transaction. */
   readonly database: () => SqliteDatabase;
   /**
-   * Runs synchronous work in the next group commit, with what else waits; resolves when that is on disk. What is thrown
-   * takes these back as well, so nothing should be.
+   * Runs synchronous work in the next group commit; resolves when that is on disk.
    *
-   * @param work - told by how much the clock has moved while it waited for that commit, in milliseconds
+   * @param work - receives by how much the clock has moved while it waited for that commit, in milliseconds
    */
   readonly write: <T>(work: (statements: Statements, waitedMs: number) => T) => Promise<T>;
-  /** Runs synchronous work outside of a transaction while nobody else in this process writes. */
+  /** Runs synchronous work outside a transaction while no other connection of this process writes. */
   readonly alone: <T>(work: (database: SqliteDatabase) => T) => Promise<T>;
   /** Tells processors that events may have become due. */
   readonly notify: () => void;
@@ -44,7 +42,7 @@ export function accessOf(
   borrow: BorrowLock = FREE,
 ): Access {
   function database(): SqliteDatabase {
-    connection.statements(); // opens the file afresh where it has to be
+    connection.statements(); // may open the file again
     return connection.database();
   }
 
@@ -52,10 +50,9 @@ export function accessOf(
     database,
     write<T>(work: (statements: Statements, waitedMs: number) => T) {
       const askedAt = wallTime();
-      // A job resolves with what its work has returned.
       const job = (statements: Statements): T => work(statements, waitedSince(askedAt));
       // The work may call functions of its caller, such as an entity rule.
-      return commits.submitMove(boundToHere(job)) as Promise<T>;
+      return commits.submitMove(boundToHere(job)) as Promise<T>; // the result of the work
     },
     async alone(work) {
       const giveBack = await borrow();
@@ -77,10 +74,6 @@ const aside = (parked: 1 | 2, limit: number): string => `
 
 const givenColumn = (name: string, at: number): string => `$${at + 1} ->> json_each.key AS ${name}`;
 
-const HANDLED = `
-  events.due_ms, events.settled_ms, events.attempts AS begun, events.failures, events.crashes, events.trigger,
-  events.fingerprint, events.yields`;
-
 export const sqlite: Dialect = {
   t: Object.fromEntries(sharedTables.map((name) => [name, `hookbox_${name}`])) as Dialect['t'], // one for each name
   keyIs,
@@ -91,7 +84,11 @@ export const sqlite: Dialect = {
   aside: (limit) => `${aside(1, limit)} UNION ALL ${aside(2, limit)}`,
   ready: `hookbox_events AS ready WHERE ${READY}`,
   event: { joins: '', columns: 'events.settled_ms AS put_away_ms' },
-  handled: { joins: '', columns: HANDLED },
+  handled: {
+    joins: '',
+    columns: `events.due_ms, events.settled_ms, events.attempts AS begun, events.failures, events.crashes, events.trigger,
+      events.fingerprint, events.yields`,
+  },
   jsonObject: 'json_object',
   jsonList: 'json_group_array',
   fromJson: (json) => JSON.parse(json) as unknown,
@@ -105,10 +102,9 @@ export const sqlite: Dialect = {
   queued: 'events',
 };
 
-/** The tables of a file. */
 export function operatorTables({ database, write, notify }: Access): OperatorTables {
   const read: Read = (work) =>
-    work({ ...clockAfter(0), rows: async <Row>(asked: Statement) => rowsOf(database(), asked) as Row[] });
+    work({ ...clockAfter(0), rows: async <Row>(asked: Statement) => rowsOf<Row>(database(), asked) });
   return {
     dialect: sqlite,
     read,
@@ -126,18 +122,18 @@ export function operatorTables({ database, write, notify }: Access): OperatorTab
   };
 }
 
-/** The clock of a transaction that has waited for the file, while the clock may have been set. */
+/** The clock of a transaction that has waited for the file. */
 export function clockAfter(waitedMs: number): Clock {
   return { toDatabase: (ms) => ms + waitedMs, toCaller: (ms) => ms };
 }
 
 /** Runs a statement. If it returns no rows, the result is the `seq` of the last inserted row. */
-export function rowsOf(database: SqliteDatabase, { text, values = [] }: Statement): readonly unknown[] {
-  const prepared = statement(database, text);
+export function rowsOf<Row>(database: SqliteDatabase, { text, values = [] }: Statement): Row[] {
+  const prepared = statement<Row>(database, text);
   const named = Object.fromEntries(values.map((value, at) => [at + 1, parameterOf(value)]));
   const given = values.length === 0 ? [] : [named];
   if (prepared.reader) return prepared.all(...given);
-  return [{ seq: Number(prepared.run(...given).lastInsertRowid) }];
+  return [{ seq: Number(prepared.run(...given).lastInsertRowid) } as Row];
 }
 
 function parameterOf(value: unknown): unknown {
@@ -145,9 +141,6 @@ function parameterOf(value: unknown): unknown {
   return Array.isArray(value) ? JSON.stringify(value) : value;
 }
 
-const { t } = sqlite;
-
-/** Adds a line in the transaction of its action, and returns its `seq`. */
 export function addAuditLine(
   database: SqliteDatabase,
   act: string,
@@ -155,8 +148,11 @@ export function addAuditLine(
   filter: unknown,
   counts: AuditLine['counts'],
 ): number {
-  const [row] = rowsOf(database, auditLine(sqlite, act, author, filter, counts));
-  return (row as { seq: number }).seq; // its column
+  return seqIn(rowsOf(database, auditLine(sqlite, act, author, filter, counts)));
+}
+
+export function seqIn([row]: readonly { readonly seq: number }[]): number {
+  return row?.seq ?? 0;
 }
 
 export function noteActed(database: SqliteDatabase, line: number, events: readonly number[], now: number): void {
@@ -164,11 +160,11 @@ export function noteActed(database: SqliteDatabase, line: number, events: readon
 }
 
 export function addToAuditLine(database: SqliteDatabase, seq: number, more: AuditLine['counts']): void {
-  const [row] = rowsOf(database, countsOfLine(sqlite, seq));
-  for (const save of moreCounts(t, row as { seq: number; counts: string } | undefined, more)) rowsOf(database, save);
+  const [row] = rowsOf<{ seq: number; counts: string }>(database, countsOfLine(sqlite, seq));
+  for (const save of moreCounts(sqlite.t, row, more)) rowsOf(database, save);
 }
 
-/** Reads from several tables or indexes as of one time, whatever other processes write meanwhile. */
+/** Reads several times from one snapshot. */
 export function readTogether<T>(database: SqliteDatabase, read: () => T): T {
   const begun = begin(database);
   try {
@@ -178,8 +174,8 @@ export function readTogether<T>(database: SqliteDatabase, read: () => T): T {
   }
 }
 
-/** Not inside a transaction of the application, nor while it reads rows one by one: nothing changes then either. */
 function begin(database: SqliteDatabase): boolean {
+  // In a transaction of the application, or while it reads rows one by one, the snapshot exists.
   if (database.inTransaction) return false;
   try {
     database.exec('BEGIN');
@@ -190,47 +186,31 @@ function begin(database: SqliteDatabase): boolean {
   }
 }
 
-/** How far something that goes through the events in their order has come: 0 before it began. */
+/** The last event that something has dealt with; 0 before it began. */
 export function progressOf(database: SqliteDatabase, what: string): number {
-  const row = statement(database, 'SELECT seq FROM hookbox_progress WHERE what = ?').get(what);
-  return (row as { seq: number } | undefined)?.seq ?? 0;
+  return statement<{ seq: number }>(database, 'SELECT seq FROM hookbox_progress WHERE what = ?').get(what)?.seq ?? 0;
 }
 
 export function setProgress(database: SqliteDatabase, what: string, seq: number): void {
-  statement(
-    database,
-    'INSERT INTO hookbox_progress (what, seq) VALUES (?, ?) ON CONFLICT (what) DO UPDATE SET seq = excluded.seq',
-  ).run(what, seq);
+  const sql =
+    'INSERT INTO hookbox_progress (what, seq) VALUES (?, ?) ON CONFLICT (what) DO UPDATE SET seq = excluded.seq';
+  statement(database, sql).run(what, seq);
 }
 
-/** For so long one transaction works on what waits: deliveries share its commit, and the event loop stands still. */
+/** One transaction works so long: deliveries share its commit, and the event loop waits. */
 const SLICE_MS = 10;
-/** So much it writes at most, and one row: the commit writes it once more, when the time can no longer be looked at. */
+/** One transaction writes at most about so much, because the commit writes it once more. */
 const SLICE_BYTES = 1024 * 1024;
-/** The time is looked at after so much. Small rows cost some microseconds each; the limit of their batch bounds them. */
-const LOOK_BYTES = 64 * 1024;
 
-/**
- * What bounds a transaction over many rows. Any change of a row writes it anew with its body, so rows alone do not.
- *
- * @param lookBytes - the time is looked at after so much; 0 where each row takes a while, whatever its length
- */
-export function timeSlice(lookBytes = LOOK_BYTES): TimeSlice {
+/** Bounds a transaction over many rows. Any change of a row writes it again with its body. */
+export function timeSlice(): TimeSlice {
   const startedAt = performance.now();
   let bytes = 0;
-  let lookedAt = 0;
-  let over = false;
-  const isDue = (): boolean => bytes - lookedAt >= lookBytes;
   return {
     add(more) {
       bytes += more;
-      return isDue();
+      return true;
     },
-    isOver() {
-      if (over || !isDue()) return over;
-      lookedAt = bytes;
-      over = bytes >= SLICE_BYTES || performance.now() - startedAt > SLICE_MS;
-      return over;
-    },
+    isOver: () => bytes >= SLICE_BYTES || performance.now() - startedAt > SLICE_MS,
   };
 }

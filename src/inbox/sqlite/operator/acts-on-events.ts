@@ -28,18 +28,16 @@ import {
 } from '../../rules/operator-acts.ts';
 import { askedByKey } from '../../rules/decide-act.ts';
 import { actingOf, hasEnded, type BulkStep } from '../../rules/bulks.ts';
-import { seenSince } from '../../rules/processors.ts';
 import type { TimeSlice } from '../../rules/budget.ts';
 import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../operator/bulks.ts';
-import { eventsToUnpark } from '../../rules/entity-order.ts';
 import { noteTime } from '../engine/clock.ts';
-import { holdingTypesOf, nextInQueue } from '../engine/entity-queue.ts';
+import { unparkNext } from '../engine/entity-queue.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
+import { createdColumns } from '../sql/rows.ts';
 import { keyIs } from '../sql/statement.ts';
-import { type Access, addAuditLine, noteActed, rowsOf, sqlite, timeSlice } from './access.ts';
+import { type Access, addAuditLine, noteActed, rowsOf, seqIn, sqlite, timeSlice } from './access.ts';
 
-/** Acts on events that are named. */
 export function actsOnEvents(access: Access): Pick<Acts, 'act'> {
   return {
     async act(act, keys, by, options) {
@@ -87,7 +85,8 @@ function actOn(
 ): ActsPlan {
   const bodies = new Map<number, Uint8Array>();
   for (const seq of bodiesToRead(rows, acting)) {
-    bodies.set(seq, (statements.queue.bodyOf.get({ seq }) as { body: Uint8Array }).body);
+    const { body } = statements.queue.bodyOf.one({ seq });
+    if (body !== null) bodies.set(seq, body);
   }
   const plan = planActs(rows, bodies, acting, slice);
   for (const change of plan.moves) move(statements, change, acting.now);
@@ -107,7 +106,7 @@ function move({ store, moves }: Statements, { event, move }: EventMove, now: num
       break;
     case 'discard': {
       const { type = null, created = null } = move.content ?? {};
-      moves.discard.run({ seq, now, type, created_ms: created?.ms ?? null, created_ns: created?.ns ?? null });
+      moves.discard.run({ seq, now, type, ...createdColumns(created) });
       break;
     }
     case 'retry-now':
@@ -116,18 +115,14 @@ function move({ store, moves }: Statements, { event, move }: EventMove, now: num
   }
 }
 
-/** Once for each entity, not for each event: a bulk action may move ten thousand events of one entity. */
-function advanceQueues(statements: Statements, moves: readonly EventMove[], now: number): void {
-  const handledSince = seenSince(now);
-  const next = queuesToAdvance(moves).map((queue) =>
-    nextInQueue(statements, queue, holdingTypesOf(statements, queue.endpoint, handledSince)),
-  );
-  statements.store.apply([{ kind: 'unparked', seqs: eventsToUnpark(next) }]);
+/** Once for each entity: a bulk action may move ten thousand events of one entity. */
+function advanceQueues({ store }: Statements, moves: readonly EventMove[], now: number): void {
+  unparkNext(store, queuesToAdvance(moves), now);
 }
 
 function actedByKey(database: SqliteDatabase, { id, endpoint }: EventKey): ActedRow | null {
   const text = `SELECT ${actedColumns(sqlite)} FROM hookbox_events AS events WHERE ${keyIs('$1', '$2')}`;
-  const [row] = rowsOf(database, { text, values: [id, endpoint] }) as readonly ActedColumns[];
+  const [row] = rowsOf<ActedColumns>(database, { text, values: [id, endpoint] });
   return row === undefined ? null : actedRow(row);
 }
 
@@ -135,7 +130,7 @@ function bytesOf(database: SqliteDatabase, keys: readonly EventKey[]): number {
   return keys.reduce((bytes, key) => bytes + (actedByKey(database, key)?.bytes ?? 0), 0);
 }
 
-/** So many events are read before they are moved. */
+/** So many events are read, and then moved. */
 const BATCH = 10;
 
 export function bulkEngine(access: Access): BulkEngine {
@@ -161,13 +156,13 @@ function advance(
   author: Author,
   entity: EntityOf | undefined,
 ): BulkStep {
-  const slice = timeSlice(0);
+  const slice = timeSlice();
   const { database } = statements;
   const bulk = bulkIn(rowsOf(database, heldBulk(sqlite, id)));
   if (bulk === null || hasEnded(bulk)) return { bulk, moved: false };
-  const audit = bulk.audit ?? seqOf(rowsOf(database, startLine(sqlite, bulk, author))[0]);
+  const audit = bulk.audit ?? seqIn(rowsOf(database, startLine(sqlite, bulk, author)));
   const acting = actingOf(bulk, author, entity);
-  const open = rowsOf(database, { text: OPEN, values: [id, limit + 1] }).map(seqOf);
+  const open = rowsOf<{ seq: number }>(database, { text: OPEN, values: [id, limit + 1] }).map(({ seq }) => seq);
   const seqs = open.slice(0, limit);
   const results: ActResult[] = [];
   const moves: EventMove[] = [];
@@ -183,8 +178,4 @@ function advance(
   const { save, notes } = batchWrites(sqlite, { bulk, audit, author, open, results, moves });
   for (const note of notes) rowsOf(database, note);
   return { bulk: bulkIn(rowsOf(database, save)), moved: results.includes('done') };
-}
-
-function seqOf(row: unknown): number {
-  return (row as { seq: number }).seq; // a column of these statements
 }

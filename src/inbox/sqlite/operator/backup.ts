@@ -13,16 +13,14 @@ import { startWorker } from '../threads/start-worker.ts';
 import type { Access } from './access.ts';
 import type { BackupTask } from './backup-thread.ts';
 
-/** Copies of the live file. */
-/** Apart from the rest of what operators do: it starts a thread, and so has no place in one. */
+/** Apart from the other operations, because only the inbox's own thread may start a thread. */
 export function backups(access: Access): Pick<Transfer, 'backup'> {
   return { backup: (file) => backup(access.database(), file) };
 }
 
 /**
- * Copies the file of a connection into a new one, by another thread with a connection of its own; where nobody else in
- * this process may open the file, by this one, which holds up the event loop for as long as that takes. Until the copy
- * is complete, checked and on the disk it has another name beside the one it gets.
+ * Copies the file in a thread with its own connection. If no other connection may open the file, this connection copies it
+ * and blocks the event loop. The copy has a temporary name until it is complete, checked and on the disk.
  *
  * @returns its size in bytes
  */
@@ -39,26 +37,24 @@ async function backup(database: SqliteDatabase, path: string): Promise<number> {
     if (isAlone) database.prepare('VACUUM INTO ?').run(copy);
     const source = fileOf(database);
     await run({ source: isAlone ? null : source, copy, tables });
-    // Since it was begun: what was read meanwhile may be anything.
+    // Another library may have changed what was read.
     if (!isAlone && isInAnotherLibrary(source)) throw new Error(IN_ANOTHER_LIBRARY);
     await sync(copy, 'r+');
     refuseExisting(target);
     await rename(copy, target);
-    // Windows does not let anybody sync a folder.
+    // Windows cannot sync a folder.
     if (platform() !== 'win32') await sync(dirname(target), 'r');
     return statSync(target).size;
   } catch (failure) {
     await rm(copy, { force: true });
     await rm(`${copy}-journal`, { force: true });
     if (failure instanceof ConfigurationError) throw failure;
-    throw new InboxUnavailableError('FAILED', `The backup failed: ${messageOf(failure)}`, {
-      cause: failure,
-    });
+    throw new InboxUnavailableError('FAILED', `The backup failed: ${messageOf(failure)}`, { cause: failure });
   }
 }
 
 function refuseExisting(target: string): void {
-  // A link that leads nowhere is something, too.
+  // `lstat` also finds a link to a missing file.
   if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
     throw new ConfigurationError('INVALID_OPTION', `${target} already exists. Pass a new path.`);
   }
@@ -71,7 +67,7 @@ function refuseExisting(target: string): void {
   }
 }
 
-/** By name, since an application's own table may be called `hookbox_my table`. */
+/** An application's own table may be called `hookbox_my table`. */
 function tablesOf(database: SqliteDatabase): readonly string[] {
   const rows = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
   const present = new Set(rows.map((row) => (row as { name: string }).name));
@@ -89,7 +85,7 @@ function run(task: BackupTask): Promise<void> {
   });
 }
 
-/** Makes sure that what was written to a file, or the name in a folder, outlives a power cut. */
+/** A file, or a name in a folder, survives a power cut from now on. */
 async function sync(path: string, flags: string): Promise<void> {
   const handle = await open(path, flags);
   try {

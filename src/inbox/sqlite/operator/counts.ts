@@ -14,7 +14,6 @@ import { statement } from '../sql/statement.ts';
 import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD_WITH_BODIES } from '../sql/queue-statements.ts';
 import { type Access, sqlite } from './access.ts';
 
-// Each condition repeats that of a partial index, so that SQLite uses it.
 const ASIDE = 'hookbox_events WHERE parked > 0';
 const RETRYING = "hookbox_events WHERE state = 'pending' AND failures > 0";
 
@@ -33,7 +32,6 @@ export function countEngine({ write }: Access): CountEngine {
       { text: DROP_OLD_KINDS },
     ],
     rejectedKinds: 'hookbox_rejected',
-    // Deliveries come in between.
     spansAtOnce: 1,
     // Joined to a list of spans, SQLite would not look them up in the primary key.
     inSpans: (rows, spans) => spans.map((values) => ({ from: `(${rows('$1', '$2')})`, values })),
@@ -74,7 +72,7 @@ const DROP_OLD_KINDS = `
     LIMIT max(0, (SELECT count(*) FROM hookbox_rejected) - ${KINDS_KEPT})
   )`;
 
-/** Moves the first rows of before; as many as moved at once, unless these are all. */
+/** Moves the oldest rows, at most `MOVED_AT_ONCE`. */
 function moveSome(database: SqliteDatabase, { from, which, at, to }: CountMove, before: number): number {
   const rows = `${sqlite.t[from]} WHERE ${which}`;
   const last = statement(
@@ -82,7 +80,7 @@ function moveSome(database: SqliteDatabase, { from, which, at, to }: CountMove, 
     `SELECT ${at} AS at, what, detail FROM ${rows} AND ${at} < ?
      ORDER BY ${at}, what, detail LIMIT 1 OFFSET ${MOVED_AT_ONCE - 1}`,
   ).get(before);
-  // One bound alone: with the time as another, SQLite would look through all rows of before for each thousand of them.
+  // With a second bound, SQLite would read all older rows again for each thousand.
   const some = `FROM ${rows} AND (${at}, what, detail) <= (:at, :what, :detail)`;
   const upTo = last ?? { at: before, what: '', detail: '' };
   for (const [per, time] of to) {
@@ -101,10 +99,7 @@ const BYTES = 96 * 1_024;
 const TEXT = `hex(zeroblob(${BYTES / 2}))`;
 const ROW = "minute_ms = 0 AND what = 'ping'";
 
-/**
- * A rollback would leave the disk alone, so the row is committed, in its own pages, and is deleted again. It is changed once
- * on the way, to try temporary data too: an application's own connection may have it in a file.
- */
+/** Commits a row with pages of its own, because a rollback would not reach the disk. The change tries temporary data, too. */
 function tryToWrite(database: SqliteDatabase): void {
   statement(
     database,

@@ -17,7 +17,6 @@ import { search } from './search-indexes.ts';
 import { waits } from './waits.ts';
 import { importing } from './importing.ts';
 
-/** What operators do on the tables of a file, in any thread. */
 export function sqliteOperations(access: Access): Omit<Operations, 'backup'> {
   const tables = operatorTables(access);
   const found = search(access);
@@ -42,7 +41,7 @@ function fileSize(access: Access): Pick<Transfer, 'bytes'> {
   return { bytes: async () => bytesOf(access.database()) };
 }
 
-/** All pages of the database, those in the write-ahead log included. */
+/** Includes pages in the write-ahead log. */
 function bytesOf(database: SqliteDatabase): number {
   const pragma = (name: string): number => Number(database.pragma(name, { simple: true }));
   return pragma('page_count') * pragma('page_size');

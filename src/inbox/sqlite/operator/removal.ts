@@ -21,12 +21,11 @@ import {
   type ErasePlan,
   type FoundEvent,
 } from '../../rules/erasing.ts';
-import { seenSince } from '../../rules/processors.ts';
 import { entityTerm } from '../../rules/entity-terms.ts';
 import { hashOf } from '../../rules/accept.ts';
-import { eventsToUnpark } from '../../rules/entity-order.ts';
 import { withoutWaiting } from '../connection.ts';
-import { holdingTypesOf, nextInQueue } from '../engine/entity-queue.ts';
+import { pruneBodies } from '../engine/deliveries.ts';
+import { unparkNext } from '../engine/entity-queue.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
 import { type SqliteDatabase, isBusy } from '../opening/database.ts';
 import { PRUNABLE, PRUNABLE_ENDPOINTS, PUT_AWAY, STATE_TO_ACT_ON } from '../sql/queue-statements.ts';
@@ -34,10 +33,9 @@ import { statement } from '../sql/statement.ts';
 import { type Access, addToAuditLine, noteActed, rowsOf, sqlite } from './access.ts';
 import { bodyText, forgetTerms, hasTerm } from './search-words.ts';
 
-/** One transaction erases at most so many events: deliveries share its commit, and the event loop stands still. */
+/** One transaction erases at most so many events: deliveries share its commit, and the event loop waits. */
 const BATCH_EVENTS = 50;
 
-/** Removes what is kept about an entity. */
 export function erasingEngine(access: Access): ErasingEngine {
   return {
     notesInOrder: true,
@@ -64,12 +62,12 @@ export function erasingEngine(access: Access): ErasingEngine {
 
 function foundEvents(database: SqliteDatabase, seqs: readonly number[], entity: string): readonly FoundEvent[] {
   const term = entityTerm(entity);
-  const select = statement(
+  const select = statement<ErasableEvent>(
     database,
     `SELECT seq, endpoint, id, type, entity, ${STATE_TO_ACT_ON} FROM hookbox_events WHERE seq = ?`,
   );
   return seqs.flatMap((seq) => {
-    const event = select.get(seq) as ErasableEvent | undefined;
+    const event = select.get(seq);
     if (event === undefined) return [];
     const isFound = hasTerm(database, event, term);
     const beside = isFound ? null : namesIn(bodyText(database, 'hookbox_conflicts', seq));
@@ -80,7 +78,6 @@ function foundEvents(database: SqliteDatabase, seqs: readonly number[], entity: 
 function saveErased(statements: Statements, plan: ErasePlan, entity: string, now: number): void {
   const { counts, database, moves, queue, store } = statements;
   const forgetTerm = statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?');
-  const bodyOf = statement(database, 'SELECT body FROM hookbox_events WHERE seq = ?');
   const eraseErrors = statement(
     database,
     `UPDATE hookbox_attempts
@@ -91,26 +88,22 @@ function saveErased(statements: Statements, plan: ErasePlan, entity: string, now
   const emptyConflict = statement(database, "UPDATE hookbox_conflicts SET body = x'' WHERE seq = ?");
   for (const { event, state } of plan.tombstones) {
     const { seq } = event;
-    // Before the row changes: its terms follow from it. Only the index knows the terms of a pruned event.
+    // Before the row changes, because its terms follow from it. Only the index knows the terms of a pruned event.
     forgetTerms(database, event);
     forgetTerm.run(entityTerm(entity), seq);
-    const { body } = bodyOf.get(seq) as { readonly body: Uint8Array | null };
-    moves.erase.run({ seq, state, hash: body === null ? null : hashOf(body), now });
+    const { body } = queue.bodyOf.one({ seq });
+    moves.erase.run({ seq, state, hash: body && hashOf(body), now });
     eraseErrors.run(ERASED_ERROR, seq);
     queue.pruneConflict.run({ seq });
     if (event.entity !== null) forgetMark.run(event.entity, event.endpoint);
   }
   for (const seq of plan.emptied) emptyConflict.run(seq);
   for (const { type } of plan.discarded) counts.countType('discarded', type);
-  const next = plan.left.map((each) =>
-    nextInQueue(statements, each, holdingTypesOf(statements, each.endpoint, seenSince(now))),
-  );
-  store.apply([{ kind: 'unparked', seqs: eventsToUnpark(next) }]);
+  unparkNext(store, plan.left, now);
 }
 
 export function pruningEngine(access: Access): PruningEngine {
   return {
-    // Of other states there are few.
     hasIndex: (state) => state === 'processed',
     lookAt: async (criteria, from, looked) => lookAt(access.database(), criteria, from, looked),
     async prune(found, settledBefore, audit) {
@@ -129,84 +122,61 @@ export function pruningEngine(access: Access): PruningEngine {
 }
 
 function settledEvents(database: SqliteDatabase, found: readonly PrunePosition[]): ReadonlyMap<number, SettledEvent> {
-  const select = statement(
-    database,
-    'SELECT state, settled_ms AS settledAt, length(body) AS bytes FROM hookbox_events WHERE seq = ?',
-  );
+  const sql = 'SELECT state, settled_ms AS settledAt, length(body) AS bytes FROM hookbox_events WHERE seq = ?';
+  const select = statement<SettledEvent>(database, sql);
   const rows = found.flatMap(({ seq }) => {
-    const event = select.get(seq) as SettledEvent | undefined;
+    const event = select.get(seq);
     return event === undefined ? [] : [[seq, event] as const];
   });
   return new Map(rows);
 }
 
-function pruneBodies({ moves, queue }: Statements, seqs: readonly number[]): void {
-  for (const seq of seqs) {
-    const { body } = queue.bodyOf.get({ seq }) as { readonly body: Uint8Array };
-    moves.prune.run({ seq, hash: hashOf(body) });
-    queue.pruneAttempts.run({ seq });
-    queue.pruneConflict.run({ seq });
-  }
-}
-
-/** The first behind a position. */
 function lookAt(
   database: SqliteDatabase,
   { settledBefore, endpoint }: PruneCriteria,
-  from: PrunePosition,
+  { state, settledMs, seq }: PrunePosition,
   looked: number,
 ): readonly LookedAt[] {
   const before = settledBefore.getTime();
-  const { state, settledMs, seq } = from;
-  if (state !== 'processed') {
-    const rows = statement(database, ofState(state)).all({ before, settledMs, seq, looked });
-    return rows as LookedAt[];
-  }
-  let rows: readonly LookedAt[] = [];
+  const behind = { settledMs, seq, looked };
+  if (state !== 'processed') return statement<LookedAt>(database, ofState(state)).all({ ...behind, before });
+  let rows: LookedAt[] = [];
   for (const named of endpoint === undefined ? prunableEndpoints(database) : [endpoint]) {
-    // No later than what others have had when there are enough.
+    // Once there are enough, only earlier ones count.
     const until = rows.length < looked ? before : (rows.at(-1)?.settledMs ?? 0) + 1;
-    const more = statement(database, PROCESSED).all({ endpoint: named, before: until, settledMs, seq, looked });
-    rows = [...rows, ...(more as LookedAt[])].toSorted(inOrder).slice(0, looked);
+    const more = statement<LookedAt>(database, PROCESSED).all({ ...behind, endpoint: named, before: until });
+    rows = [...rows, ...more].toSorted((a, b) => a.settledMs - b.settledMs || a.seq - b.seq).slice(0, looked);
   }
   return rows;
 }
 
-function inOrder(one: LookedAt, other: LookedAt): number {
-  return one.settledMs - other.settledMs || one.seq - other.seq;
-}
-
 function prunableEndpoints(database: SqliteDatabase): readonly string[] {
-  const rows = statement(database, ENDPOINTS).all() as readonly { value: string }[];
-  return rows.map(({ value }) => value);
+  const sql = `WITH RECURSIVE ${PRUNABLE_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL`;
+  return statement<{ value: string }>(database, sql)
+    .all()
+    .map(({ value }) => value);
 }
 
-const ENDPOINTS = `WITH RECURSIVE ${PRUNABLE_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL`;
 const BEHIND = `
   AND settled_ms < :before AND (settled_ms, seq) > (:settledMs, :seq) ORDER BY settled_ms, seq LIMIT +:looked`;
 const LOOK = 'SELECT seq, settled_ms AS settledMs, type, endpoint FROM hookbox_events';
-/** What is settled is in the order of its time at each endpoint, and there are few of these. */
 const PROCESSED = `${LOOK} WHERE ${PRUNABLE} AND endpoint = +:endpoint ${BEHIND}`;
 
 function ofState(state: PrunableState): string {
   return `${LOOK} INDEXED BY hookbox_events_put_away_at WHERE ${PUT_AWAY} AND state = '${state}' AND body IS NOT NULL ${BEHIND}`;
 }
 
-/** As `PRAGMA secure_delete` reads them. */
-const SETTINGS = ['OFF', 'ON', 'FAST'] as const;
-
-/** Has everything that `work` deletes overwritten with zeros; the connection's own setting is back afterwards. */
+/** SQLite overwrites with zeros everything that `work` deletes. */
 function securely<T>(database: SqliteDatabase, work: () => T): T {
   const before = Number(database.pragma('secure_delete', { simple: true }));
   database.pragma('secure_delete = ON');
   try {
     return work();
   } finally {
-    database.pragma(`secure_delete = ${SETTINGS[before] ?? 'OFF'}`);
+    database.pragma(`secure_delete = ${before === 2 ? 'FAST' : before}`);
   }
 }
 
-/** What is written through it is written `securely`. */
 export function secureAccess(access: Access): Access {
   return {
     ...access,
@@ -218,10 +188,7 @@ export function secureAccess(access: Access): Access {
 const TRIES = 10;
 const BETWEEN_TRIES_MS = 50;
 
-/**
- * Moves everything from the write-ahead log into the file and cuts the log to nothing, so that older versions of pages are
- * gone too. `false` when somebody else was using it all the time.
- */
+/** Empties the write-ahead log, which has older versions of pages. Returns `false` if others used the log all the time. */
 async function emptyLog(access: Access): Promise<boolean> {
   for (let tried = 1; ; tried += 1) {
     if (await access.alone(checkpointed)) return true;
@@ -233,8 +200,7 @@ async function emptyLog(access: Access): Promise<boolean> {
 function checkpointed(database: SqliteDatabase): boolean {
   try {
     const busy = withoutWaiting(database, () => database.pragma('wal_checkpoint(TRUNCATE)', { simple: true }));
-    // A connection of the application's may give bigints.
-    return Number(busy) === 0;
+    return Number(busy) === 0; // the application's connection may return a bigint
   } catch (failure) {
     // The application is in its own transaction, or reads rows one by one.
     if (isBusy(failure) || failure instanceof TypeError) return false;

@@ -153,7 +153,6 @@ function seqsOf(database: SqliteDatabase, sql: string, parameters = {}): readonl
     .map(({ seq }) => seq);
 }
 
-/** The times at which the first events of a range were received. */
 function receivedIn(database: SqliteDatabase, { from, before }: SeqRange, limit: number): readonly number[] {
   const sql = 'SELECT received_ms FROM hookbox_events WHERE seq >= :from AND seq < :before ORDER BY seq LIMIT +:limit';
   return statement<{ received_ms: number }>(database, sql)

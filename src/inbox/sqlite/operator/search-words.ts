@@ -4,100 +4,87 @@ import { namesIn } from '../../operator/finding/bodies.ts';
 import { entityTerms, termsOf, type Term } from '../../rules/entity-terms.ts';
 import type { EventIndex } from '../engine/deliveries.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { statement, newestSeq, keyIs } from '../sql/statement.ts';
-import { type Access, timeSlice, progressOf, setProgress } from './access.ts';
+import { keyIs, newestSeq, statement } from '../sql/statement.ts';
+import { progressOf, setProgress, timeSlice, type Access } from './access.ts';
 
-/** What operators search is kept in the transactions that move events. */
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
-/** An event as far as its terms follow from it; its merchant stands in its body. */
+/** Terms follow from the entity, and from the merchant in the body. */
 interface TermRow {
   readonly seq: number;
   readonly entity: string | null;
 }
 
-/** The row of hookbox_progress that says how far the index goes. */
 export const INDEXED = 'terms';
 
-/** The terms of events up to this `seq` are in the index. */
-function indexedUpTo(database: SqliteDatabase): number {
-  return progressOf(database, INDEXED);
-}
-
-/** Whether an event has a term: from the index as far as that goes, and from the event itself after that. */
+/** Whether an event has a term: from the index, or from an event that is not indexed yet. */
 export function hasTerm(database: SqliteDatabase, row: TermRow, term: Term): boolean {
-  if (row.seq <= indexedUpTo(database)) {
-    return (
-      statement(database, 'SELECT 1 FROM hookbox_terms WHERE term = ? AND seq = ?').get(term, row.seq) !== undefined
-    );
-  }
-  return termsOf(row.entity, namesIn(bodyText(database, 'hookbox_events', row.seq))).has(term);
+  if (row.seq > progressOf(database, INDEXED)) return termsOf(row.entity, namesOf(database, row)).has(term);
+  const sql = 'SELECT 1 FROM hookbox_terms WHERE term = ? AND seq = ?';
+  return statement(database, sql).get(term, row.seq) !== undefined;
 }
 
-/** Enters up to `limit` events that are not in the index yet; resolves with how many are left up to one of them. */
+/** Indexes up to `limit` events; resolves with how many events up to `upTo` are left. */
 export async function indexNew(access: Access, limit: number, upTo = newestSeq(access.database())): Promise<number> {
-  // Without a transaction while there is nothing to do.
-  if (upTo <= indexedUpTo(access.database())) return 0;
+  if (upTo <= progressOf(access.database(), INDEXED)) return 0;
   return access.write(({ database }) => Math.max(0, upTo - indexBatch(database, limit)));
 }
 
-/** @returns how far the index goes */
 function indexBatch(database: SqliteDatabase, limit: number): number {
-  const slice = timeSlice(0);
-  let indexed = indexedUpTo(database);
-  const rows = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT +?');
-  for (const found of rows.all(indexed, limit)) {
-    const row = found as TermRow;
+  const slice = timeSlice();
+  let indexed = progressOf(database, INDEXED);
+  const sql = 'SELECT seq, entity FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT +?';
+  for (const row of statement<TermRow>(database, sql).all(indexed, limit)) {
     addTerms(database, row);
     indexed = row.seq;
-    // What is written does not grow with the body.
-    slice.add(0);
     if (slice.isOver()) break;
   }
   setProgress(database, INDEXED, indexed);
   return indexed;
 }
 
-/** Takes an event out of the index; call it in the transaction that changes its entity or its body, before it does. */
+/** Removes an event from the index; call it in the transaction that changes its entity or body, before the change. */
 export function forgetTerms(database: SqliteDatabase, key: EventKey): void {
   const row = indexedRow(database, key);
   if (row === null) return;
   const remove = statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?');
-  const names = namesIn(bodyText(database, 'hookbox_events', row.seq));
-  for (const term of termsOf(row.entity, names)) remove.run(term, row.seq);
-  // It may have been entered before a rerun gave it its entity.
-  for (const term of entityTerms(names)) remove.run(term, row.seq);
+  const names = namesOf(database, row);
+  // An event may have been indexed before a rerun gave it its entity.
+  for (const term of [...termsOf(row.entity, names), ...entityTerms(names)]) remove.run(term, row.seq);
 }
 
-/** Enters an event afresh; call it in the transaction that has changed its entity or its body, after it did. */
+/** Indexes an event again; call it in the transaction that changes its entity or body, after the change. */
 function reindex(database: SqliteDatabase, key: EventKey): void {
   const row = indexedRow(database, key);
   if (row !== null) addTerms(database, row);
 }
 
-/** An event that the index has come to; the others will have their turn. */
+/** `null` if the event is not indexed yet. */
 function indexedRow(database: SqliteDatabase, { id, endpoint }: EventKey): TermRow | null {
-  const row = statement(database, `SELECT seq, entity FROM hookbox_events WHERE ${keyIs()}`).get({ id, endpoint }) as
-    | TermRow
-    | undefined;
-  return row !== undefined && row.seq <= indexedUpTo(database) ? row : null;
+  const sql = `SELECT seq, entity FROM hookbox_events WHERE ${keyIs()}`;
+  const row = statement<TermRow>(database, sql).get({ id, endpoint });
+  return row !== undefined && row.seq <= progressOf(database, INDEXED) ? row : null;
 }
 
 function addTerms(database: SqliteDatabase, row: TermRow): void {
   const add = statement(database, 'INSERT OR IGNORE INTO hookbox_terms (term, seq) VALUES (?, ?)');
-  const names = namesIn(bodyText(database, 'hookbox_events', row.seq));
-  for (const term of termsOf(row.entity, names)) add.run(term, row.seq);
+  for (const term of termsOf(row.entity, namesOf(database, row))) add.run(term, row.seq);
 }
 
-/** Where bodies are kept. */
-type BodyTable = 'hookbox_events' | 'hookbox_conflicts';
+function namesOf(database: SqliteDatabase, { seq }: TermRow) {
+  return namesIn(bodyText(database, 'hookbox_events', seq));
+}
 
 /**
- * The text of a body; `null` where it is not JSON, or gone. SQLite is not asked to read it: it would take the
- * bytes for text of the encoding that its database has, which an application may have set to UTF-16.
+ * The text of a body; `null` if it is not JSON, or gone. SQLite itself would read the bytes in the encoding of its database,
+ * which an application may have set to UTF-16.
  */
-export function bodyText(database: SqliteDatabase, table: BodyTable, seq: number): string | null {
-  const row = statement(database, `SELECT body FROM ${table} WHERE seq = ?`).get(seq);
-  const body = (row as { body: Uint8Array | null } | undefined)?.body ?? null;
+export function bodyText(
+  database: SqliteDatabase,
+  table: 'hookbox_events' | 'hookbox_conflicts',
+  seq: number,
+): string | null {
+  const sql = `SELECT body FROM ${table} WHERE seq = ?`;
+  const body = statement<{ body: Uint8Array | null }>(database, sql).get(seq)?.body ?? null;
   return body === null ? null : jsonText(body);
 }

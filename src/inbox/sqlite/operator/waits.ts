@@ -27,7 +27,6 @@ const RUNNING = `
   SELECT seq, claimed_ms AS claimedAt FROM hookbox_events
   WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint LIMIT 1`;
 
-/** The first of those that hold others back, and of those that yield. */
 const TYPES_BEHIND = [0, 1]
   .map(
     (yields) => `
@@ -38,7 +37,7 @@ const TYPES_BEHIND = [0, 1]
   )
   .join(' UNION ALL ');
 
-/** Before every event there can be. */
+/** Sorts before every event. */
 const FIRST = { created: { ms: Number.MIN_SAFE_INTEGER, ns: 0 }, seq: 0 };
 
 export function waits(access: Access): Waits {
@@ -52,7 +51,7 @@ export function waits(access: Access): Waits {
         const plan = planWaits(events, { pauses: pausesOf(statements), isSuspectRunning }, now);
         const taken = remembered((endpoint: string) => handledTypesOf(statements, endpoint, seenSince(now)));
         const counts = plan.places.map((place) => countBehind(database, place, taken(place.endpoint)));
-        const blockers = rowsOf(database, summariesBySeq(sqlite, plan.blockers)) as readonly SummaryRow[];
+        const blockers = rowsOf<SummaryRow>(database, summariesBySeq(sqlite, plan.blockers));
         return plan.waits(
           counts,
           blockers.map((row) => summaryOf(row, clockAfter(0))),
@@ -69,15 +68,13 @@ function eventsOf(
 ): readonly (WaitingEvent | undefined)[] {
   const { database, queue } = statements;
   const holding = remembered((endpoint: string) => holdingTypesOf(statements, endpoint, since));
-  const lastSeen = remembered(
-    (lane: Pick<WaitingRow, 'endpoint' | 'type'>) => (queue.lastSeen.get(lane) as { at: number | null }).at,
-  );
+  const lastSeen = remembered((lane: Pick<WaitingRow, 'endpoint' | 'type'>) => queue.lastSeen.one(lane).at);
   const ofQueue = remembered(({ entity, endpoint }: Queue): Pick<WaitingEvent, 'running' | 'front'> => ({
-    running: statement(database, RUNNING).get({ entity, endpoint }) as WaitingEvent['running'],
+    running: statement<NonNullable<WaitingEvent['running']>>(database, RUNNING).get({ entity, endpoint }),
     front: frontOf(statements, { entity, endpoint }, holding(endpoint)),
   }));
   return keys.map(({ id, endpoint }) => {
-    const row = statement(database, EVENT).get({ id, endpoint }) as WaitingRow | undefined;
+    const row = statement<WaitingRow>(database, EVENT).get({ id, endpoint });
     if (row === undefined) return undefined;
     const { type, entity } = row;
     return waitingEvent(row, {
@@ -95,13 +92,12 @@ function countBehind(
   taken: ReturnType<typeof handledTypesOf>,
 ): CountBehind {
   const { created, seq } = after ?? FIRST;
-  const from = { created_ms: created.ms, created_ns: created.ns, seq };
-  const rows = statement(database, TYPES_BEHIND).all({ entity, endpoint, ...from }) as readonly { type: string }[];
-  const first = rows.slice(0, COUNTED_BEHIND);
+  const from = { entity, endpoint, created_ms: created.ms, created_ns: created.ns, seq };
+  const first = statement<{ type: string }>(database, TYPES_BEHIND).all(from).slice(0, COUNTED_BEHIND);
   return { all: first.length, handled: first.filter(({ type }) => isAmong(taken, type)).length };
 }
 
-/** Many of the events have the same type and entity. */
+/** Many events have the same type and entity. */
 function remembered<Asked, Found>(find: (asked: Asked) => Found): (asked: Asked) => Found {
   const known = new Map<string, Found>();
   return (asked) => {

@@ -6,7 +6,6 @@ import { statement } from './statement.ts';
 
 export type NamedStatements = ReturnType<typeof prepareNamedStatements>;
 
-/** Every statement of the inbox by name. */
 export function prepareNamedStatements(database: SqliteDatabase) {
   return {
     database,
@@ -30,7 +29,6 @@ class MinuteCounts extends Tally {
     this.#database = database;
   }
 
-  /** Writes the sums; call it before the commit. */
   write(): void {
     let sums = this.take();
     if (sums.length === 0) return;

@@ -30,10 +30,8 @@ import { keyIs, lazyStatement } from './statement.ts';
 
 /** Events that may be claimed when they are due. */
 export const READY = "state = 'pending' AND parked = 0";
-/** Processed events with a body. */
 export const PRUNABLE = "state = 'processed' AND body IS NOT NULL";
 export const PUT_AWAY = `state IN (${putAwayStates.map((state) => `'${state}'`).join(', ')})`;
-/** What groups dead events. */
 export const PRINT = 'ifnull(fingerprint, dead_reason)';
 export const DEAD = "hookbox_events INDEXED BY hookbox_events_dead WHERE state = 'dead' AND body IS NOT NULL";
 /** Every group has a name, so the condition leaves nothing out. */
@@ -56,7 +54,6 @@ const HOLDING = `${WAITING} AND yields = 0`;
 const YIELDING = `hookbox_events INDEXED BY hookbox_events_yielding
         WHERE yields = 1 AND state = 'pending' AND entity = +:entity AND endpoint = +:endpoint`;
 
-/** Events that no processor has looked at. */
 const FRESH_ONES = 'hookbox_events WHERE parked > 0 AND parked = 2';
 const PARKED = 'hookbox_events WHERE parked > 0 AND parked = 1';
 const ENTITY_LEASED = 'hookbox_events WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint';
@@ -99,7 +96,6 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     readyEndpoints: prepare<{ value: string }>(
       `WITH RECURSIVE ${READY_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL`,
     ),
-    /** The first type with something ready at an endpoint, from a text on. */
     nextReadyType: prepare<{ type: string | null }>(`
       SELECT min(type) AS type FROM hookbox_events
       WHERE ${READY} AND endpoint = +:endpoint AND type >= :from
@@ -118,7 +114,6 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       WHERE ${READY} AND endpoint = +:endpoint AND due_ms <= :now AND (crashes = 0 OR :suspects)
       ORDER BY due_ms, seq LIMIT +:limit
     `),
-    /** What may have to run before an event that comes in. */
     ahead: prepare<AheadRow>(`
       SELECT latest_ms, back_ms,
         (SELECT count(*) FROM (SELECT 1 FROM ${FRESH_ONES} LIMIT ${MANY_FRESH})) = ${MANY_FRESH} AS crowded,
@@ -145,12 +140,11 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     lastSeen: prepare<{ at: number | null }>(`
       SELECT max(seen_ms) AS at FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND type IN (:type, '*')
     `),
-    /** The oldest event of an entity that waits and holds others back. */
     frontOfEntity: prepare<FrontRow>(`
       SELECT created_ms, created_ns, seq, type FROM ${HOLDING}
       ORDER BY created_ms, created_ns, seq LIMIT 1
     `),
-    /** The same, and the first parked ones that yield. */
+    /** The front, and the first parked events that yield. */
     nextOfEntity: prepare<FrontRow>(`
       SELECT * FROM (
         SELECT created_ms, created_ns, seq, type, 0 AS yields, ${BYTES} FROM ${HOLDING}
@@ -159,7 +153,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
         SELECT NULL, NULL, seq, NULL, 1, ${BYTES} FROM ${YIELDING} AND parked = 1 LIMIT ${YIELDING_BATCH}
       )
     `),
-    /** The same of some types: the first of each by one step through the index, however many wait of others. */
+    /** One step through the index for each type, however many events of other types wait. */
     frontOfTypes: prepare<FrontRow>(`
       SELECT created_ms, created_ns, seq, type, ${BYTES} FROM hookbox_events WHERE seq IN (
         SELECT (
@@ -174,7 +168,6 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       SELECT 1 FROM hookbox_entities
       WHERE entity = :entity AND endpoint = :endpoint AND (created_ms, created_ns) > (:created_ms, :created_ns)
     `),
-    /** Those that hold others back, and those that yield. */
     someUpTo: prepare<FrontRow>(
       [0, 1]
         .map(

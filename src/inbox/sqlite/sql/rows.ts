@@ -21,7 +21,6 @@ interface AboutEvent extends CreatedColumns {
   readonly entity: string | null;
 }
 
-/** A row of hookbox_events, as far as an inbox shows it. */
 export interface EventRow extends AboutEvent {
   readonly id: string;
   readonly verified: Flag;
@@ -61,7 +60,6 @@ export interface LeasedRow extends Lease, Pick<EventRow, 'endpoint' | 'id' | 've
   readonly trace: string | null;
 }
 
-/** An event under a lease. */
 export interface RunningRow extends AboutEvent, Lease {
   readonly attempts: number;
   readonly trigger: Attempt['trigger'];
@@ -113,7 +111,6 @@ export interface ProcessorRow {
   readonly seen_ms: number;
 }
 
-/** How many there are of a type at an endpoint. */
 export interface TypeRow {
   readonly endpoint: string;
   readonly type: string;
@@ -141,17 +138,14 @@ export interface ConflictRow extends TimesRow {
   readonly body: Uint8Array;
 }
 
-/** The time that an event says of itself; an invalid one has none. */
 export function createdOf({ created_ms: ms, created_ns: ns }: CreatedColumns): Instant | null {
   return ms === null ? null : { ms, ns: ns ?? 0 };
 }
 
-/** The columns of a time, as statements name them. */
 export function createdColumns(created: Instant | null | undefined) {
   return { created_ms: created?.ms ?? null, created_ns: created?.ns ?? null };
 }
 
-/** The columns of an attempt's error, as statements name them. */
 export function errorColumns(error: { readonly [Name in keyof AttemptError]: AttemptError[Name] | null } | null) {
   return { name: error?.name ?? null, message: error?.message ?? null, stack: error?.stack ?? null };
 }
@@ -161,7 +155,6 @@ export function timesOf(row: TimesRow | undefined): Times | null {
   return { count: row.count, first: row.first_ms, last: row.last_ms, recent: JSON.parse(row.recent) as number[] };
 }
 
-/** Everything that is kept about an event. */
 export function storedEvent(
   row: EventRow,
   redeliveries: TimesRow | undefined,

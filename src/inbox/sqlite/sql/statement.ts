@@ -45,7 +45,6 @@ export function defineIdHash(database: SqliteDatabase): void {
   database.function('hookbox_id_hash', { deterministic: true }, (id: unknown) => hash(String(id)));
 }
 
-/** The same function for statements to which the hash is given. */
 export function idHashOf(database: SqliteDatabase): IdHash {
   let hash = hashes.get(database);
   if (hash === undefined) {
@@ -62,7 +61,6 @@ export function keyIs(id = ':id', endpoint = ':endpoint'): string {
   return `id_hash = hookbox_id_hash(${id}) AND id = ${id} AND endpoint = ${endpoint}`;
 }
 
-/** The `seq` of the event that was stored last; 0 if there is none. */
 export function newestSeq(database: SqliteDatabase): number {
   return statement<{ seq: number | null }>(database, 'SELECT max(seq) AS seq FROM hookbox_events').get()?.seq ?? 0;
 }

@@ -36,13 +36,15 @@ function sync(): void {
 }
 
 answerRequests({
-  copyLog() {
-    try {
-      return copyMostOfLog(database(), sync);
-    } catch (failure) {
-      connection.failed(failure);
-      throw failure;
-    }
+  operations: {
+    copyLog() {
+      try {
+        return copyMostOfLog(database(), sync);
+      } catch (failure) {
+        connection.failed(failure);
+        throw failure;
+      }
+    },
   },
   async close() {
     connection.close();

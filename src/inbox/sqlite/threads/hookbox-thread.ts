@@ -1,12 +1,12 @@
 /**
- * What each thread of hookbox begins with. A bundle has it beside itself, under this name: `startWorker` looks for it there.
+ * The entry of each thread. A bundle has it beside itself, under this name (`startWorker`).
  *
  * @module
  */
 import { workerData } from 'node:worker_threads';
 import type { WorkerStart } from './start-worker.ts';
 
-// Elsewhere than in a thread it does nothing: bundlers and tests import it.
+// Outside a thread it does nothing.
 const start = workerData as Partial<WorkerStart> | null; // given by startWorker
 switch (start?.thread) {
   case 'writer-thread':

@@ -1,36 +1,31 @@
 import { InboxUnavailableError, isError } from '../../../errors.ts';
 import { entityOf } from '../../../events/entity.ts';
-import type { CommitOutcome } from '../../group-commit.ts';
-import type { EventFilter, EventCount, EventPage } from '../../operator/search.ts';
 import type { Operations } from '../../contract.ts';
+import type { CommitOutcome } from '../../group-commit.ts';
 import { pinger } from '../../operator/counts.ts';
+import type { EventFilter } from '../../operator/search.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
 import type { Move, ReadName } from '../jobs.ts';
 import { isShortOfDescriptors } from '../opening/usable-file.ts';
-import { packMoves, unpackOutcomes, type PackedOutcome, codesOf, UNFIT, UNFIT_BEGUN } from './messages.ts';
+import { codesOf, packMoves, UNFIT, UNFIT_BEGUN, unpackOutcomes, type PackedOutcome } from './messages.ts';
 import { startWorker } from './start-worker.ts';
 import { NoThread, Thread } from './thread.ts';
 import type { GiveBack } from './write-lock.ts';
 
-const CANNOT_OPEN: ReadonlySet<string> = new Set(['CANNOT_OPEN', 'NOT_A_DATABASE']);
-
 interface InboxThreadsOptions {
   readonly file: string;
-  /** operators' functions on the thread of whoever asks */
   readonly here: Operations;
-  /** the `seq` of the event that was stored last, at once */
   readonly newest: () => number;
-  /** told that events may have become due */
   readonly notify: () => void;
-  /** told whenever the writer has started: it does the checkpoints from then on */
+  /** called after each start of the writer, which makes the checkpoints from then on */
   readonly writerStarted: () => void;
-  /** why no thread may open the file, as far as can be told now */
+  /** why no thread may open the file, as far as is known now */
   readonly whyNot: () => string | null;
-  /** whether the connection that has opened the file still has the one that lies there */
+  /** whether the file at the path is the one that the inbox has open */
   readonly isInPlace: () => boolean;
-  /** told once that all is to be done without threads from now on, and why */
+  /** called once, when no thread is used from now on */
   readonly unusable: (why: unknown) => void;
-  /** told once that operators are to look without a thread from now on, and why */
+  /** called once, when operators' functions use no thread from now on */
   readonly noOperators: (why: unknown) => void;
 }
 
@@ -41,55 +36,53 @@ export class InboxThreads {
   readonly #writer: Thread;
   readonly #operators: Thread;
   readonly #checkpoints: Thread;
+  #lastLoan = 0;
   #isGivenUp = false;
   #isWithoutOperators = false;
 
   constructor(options: InboxThreadsOptions) {
-    const { file, here, newest, notify, writerStarted } = options;
+    const { file, notify, writerStarted } = options;
     this.#options = options;
+    const common = { file, start: startWorker };
     const ready = (): void => this.#connect();
     const writerReady = (): void => {
       writerStarted();
       ready();
     };
-    const common = { file, start: startWorker };
     const longLog = (): void => void this.#copyLog();
     this.#writer = new Thread({ ...common, entry: 'writer-thread', ready: writerReady, longLog });
     this.#checkpoints = new Thread({ ...common, entry: 'checkpoint-thread' });
     this.#operators = new Thread({ ...common, entry: 'operators-thread', ready, pending: notify });
-    this.operations = threadedOperations({
-      writer: { ask: (...asked) => this.#ask(this.#writer, ...asked) },
-      operators: { ask: (...asked) => this.#ask(this.#operators, ...asked) },
-      here,
-      newest,
-    });
+    this.operations = threadedOperations(
+      (...asked) => this.#ask(this.#writer, ...asked),
+      (...asked) => this.#ask(this.#operators, ...asked),
+      options,
+    );
   }
 
-  /** @throws NoThread where there is none, and nothing of it was done */
+  /** @throws NoThread if no thread exists; nothing was done */
   async commit(moves: readonly Move[], isAgain: boolean): Promise<readonly CommitOutcome[]> {
     const packed = packMoves(moves);
     const answer = await this.#ask(this.#writer, { kind: 'commit', isAgain, ...packed }, [packed.bodies]);
-    const outcomes = unpackOutcomes(answer as readonly PackedOutcome[]); // what the writer answers
-    return outcomes.map((outcome) => {
+    return unpackOutcomes(answer as readonly PackedOutcome[]).map((outcome) => {
       if (outcome === 'busy' || 'result' in outcome) return outcome;
       return this.#judged(outcome.failure) instanceof NoThread ? 'busy' : outcome;
     });
   }
 
-  /** @throws NoThread where there are none: it is to be read here */
   read(name: ReadName, given: readonly unknown[]): Promise<unknown> {
-    return this.#ask(this.#writer, { kind: 'read', name, given });
+    return this.#ask(this.#writer, { kind: 'operate', name: 'read', given: [name, given] });
   }
 
-  /** Asks the writer for the lock. One that was never started has not got it. */
   async borrow(): Promise<GiveBack> {
     if (!this.#writer.isRunning) return () => {};
     try {
-      const loan = (await this.#writer.ask({ kind: 'borrow' })) as number; // what the writer answers
+      this.#lastLoan += 1;
+      const loan = this.#lastLoan;
+      await this.#writer.ask({ kind: 'operate', name: 'borrow', given: [loan] });
       return () => this.#writer.notify({ kind: 'back', loan });
     } catch {
-      // It has died, and the lock went with it.
-      return () => {};
+      return () => {}; // the writer has died, and released the lock
     }
   }
 
@@ -100,7 +93,7 @@ export class InboxThreads {
 
   /** If the thread fails or cannot start, the writer copies the log. */
   async #copyLog(): Promise<void> {
-    const asked = this.#ask(this.#checkpoints, { kind: 'copy-log' });
+    const asked = this.#ask(this.#checkpoints, { kind: 'operate', name: 'copyLog', given: [] });
     const isUseful = (await asked.catch(() => true)) as boolean; // what the thread answers
     this.#writer.notify({ kind: 'log-copied', isUseful });
   }
@@ -116,7 +109,6 @@ export class InboxThreads {
     }
   }
 
-  /** Without a writer there are no threads at all. */
   #without(thread: Thread, why: unknown): void {
     if (thread === this.#writer || !this.#writer.isReady) return this.#giveUp(why);
     if (thread === this.#checkpoints) return;
@@ -130,10 +122,7 @@ export class InboxThreads {
     this.#options.unusable(why);
   }
 
-  /**
-   * What a failure in a thread says of threads: `NoThread` where nothing was done and it is to be done here, as is all else
-   * from then on.
-   */
+  /** Returns the failure; or `NoThread` if nothing was done and the caller does the work itself from now on. */
   #judged(failure: unknown): unknown {
     const codes = codesOf(failure);
     if (codes.includes(UNFIT_BEGUN)) {
@@ -141,18 +130,18 @@ export class InboxThreads {
       return failure;
     }
     const { whyNot, isInPlace } = this.#options;
-    // The file is there, and open: it is the thread that cannot have it.
-    const isDenied = codes.some((code) => CANNOT_OPEN.has(code)) && isInPlace();
+    // Only the thread cannot open the file, because the inbox has it open.
+    const isDenied = (codes.includes('CANNOT_OPEN') || codes.includes('NOT_A_DATABASE')) && isInPlace();
     if (isDenied && isShortOfDescriptors()) return new NoThread(failure, false);
     const isUnfit = isDenied || codes.includes(UNFIT);
-    // Such as one that calls a function which only the application's connection has.
+    // A trigger, for example, may call a function that only the application's connection has.
     const why = !isUnfit && codes.includes('SQLITE_ERROR') ? whyNot() : null;
     if (!isUnfit && why === null) return failure;
     this.#giveUp(why === null ? failure : new Error(why));
     return new NoThread(failure);
   }
 
-  /** So that one may borrow the lock of the other. */
+  /** Connects two threads, so that one can borrow the lock of the other. */
   #connect(): void {
     if (!this.#writer.isRunning || !this.#operators.isRunning) return;
     const { port1, port2 } = new MessageChannel();
@@ -161,127 +150,116 @@ export class InboxThreads {
   }
 }
 
-/** What receivers and processors keep for operators once a second: the writer does it between two groups. */
-export type WriterOperations = Pick<
-  Operations,
-  'count' | 'noteRejected' | 'noteRelease' | 'noteSecret' | 'coarsen' | 'indexNew' | 'ping'
->;
+/** The writer does these between two groups. */
+const IN_WRITER = ['count', 'noteRejected', 'noteRelease', 'noteSecret', 'coarsen', 'indexNew', 'ping'] as const;
+const IN_OPERATORS_THREAD = [
+  'search',
+  'countFound',
+  'namesLike',
+  'summary',
+  'deadGroups',
+  'waits',
+  'act',
+  'createBulk',
+  'addToBulk',
+  'sealBulk',
+  'advanceBulk',
+  'bulk',
+  'bulks',
+  'reportBulk',
+  'outcomePart',
+  'cancelBulk',
+  'pauseType',
+  'resumeType',
+  'pausedTypes',
+  'note',
+  'recount',
+  'lines',
+  'actsOn',
+  'prunable',
+  'pruneSome',
+  'erase',
+  'importSome',
+  'bytes',
+  'counts',
+  'totals',
+  'totalsIn',
+  'deliveries',
+  'gauges',
+  'marks',
+  'rejected',
+] as const;
 
-/** An export goes page by page: its reader may be slow, or go away. */
+export type WriterOperations = Pick<Operations, (typeof IN_WRITER)[number]>;
+export type OperatorsOperations = Pick<Operations, (typeof IN_OPERATORS_THREAD)[number]> & PagedExport;
+
+/** An export goes page by page, because its reader may be slow or stop. */
 interface PagedExport {
   beginExport(filter: Parameters<Operations['exportPages']>[0], end: number): Promise<number>;
   nextPage(id: number): Promise<IteratorResult<ExportPage, void>>;
   endExport(id: number): Promise<void>;
 }
 
-export type OperatorsOperations = Omit<Operations, keyof WriterOperations | 'exportPages' | 'backup'> & PagedExport;
-
-type Asked = { readonly [Name in keyof (WriterOperations & OperatorsOperations)]: unknown };
-
-interface Places {
-  readonly writer: Pick<Thread, 'ask'>;
-  readonly operators: Pick<Thread, 'ask'>;
-  /** on the thread of whoever asks, for where there are no others */
-  readonly here: Operations;
-  /** the `seq` of the event that was stored last, at once */
-  readonly newest: () => number;
-}
-
-interface Given {
-  readonly signal?: AbortSignal | undefined;
-}
-
 interface ExportUnderWay {
-  /** what the thread knows it by, until it has ended */
+  /** its number in the thread, until it has ended */
   id: number | null;
 }
 
-/** What operators do, in other threads. */
-function threadedOperations({ writer, operators, here, newest }: Places): Operations {
-  /** Who leaves an export without a word, as by `next()` and no more, would leave it in the thread for ever. */
+type Ask = Thread['ask'];
+
+function threadedOperations(
+  writer: Ask,
+  operators: Ask,
+  { here, newest }: Pick<InboxThreadsOptions, 'here' | 'newest'>,
+): Operations {
+  /** A caller may drop an export without ending it. */
   const dropped = new FinalizationRegistry<ExportUnderWay>((under) => void endExport(operators, under));
-  const inThread =
-    <Name extends Exclude<keyof Operations, 'exportPages' | 'backup'>>(thread: Pick<Thread, 'ask'>, name: Name) =>
-    async (...given: Parameters<Operations[Name]>): Promise<never> => {
-      try {
-        return (await ask(thread, name, given)) as never; // what its namesake there resolves with
-      } catch (failure) {
-        if (!(failure instanceof NoThread)) throw failure;
-        return (here[name] as (...given: readonly unknown[]) => Promise<never>)(...given);
-      }
-    };
-  const wrote = <Name extends keyof WriterOperations>(name: Name) => inThread(writer, name);
-  const looked = <Name extends keyof Omit<OperatorsOperations, keyof PagedExport>>(name: Name) =>
-    inThread(operators, name);
-  /** Whoever has given it up hears so, also where the thread was done before it heard of that. */
-  const sought = <Found>(name: 'search' | 'countFound') => {
-    const seek = looked(name) as (filter: EventFilter, request: Given) => Promise<Found>; // as its namesake
-    return async (filter: EventFilter, request: Given): Promise<Found> => {
-      const found = await seek(filter, request);
+  const inThread = <Name extends keyof Operations>(ask: Ask, names: readonly Name[]) =>
+    Object.fromEntries(
+      names.map((name) => [
+        name,
+        async (...given: readonly unknown[]): Promise<unknown> => {
+          try {
+            return await operate(ask, name, given);
+          } catch (failure) {
+            if (!(failure instanceof NoThread)) throw failure;
+            return (here[name] as (...given: readonly unknown[]) => unknown)(...given);
+          }
+        },
+      ]),
+    ) as unknown as Pick<Operations, Name>; // each is sent to the function of its name
+  const written = inThread(writer, IN_WRITER);
+  const asked = inThread(operators, IN_OPERATORS_THREAD);
+  /** A caller that has aborted gets the abort, even if the thread was done before it knew. */
+  const abortable =
+    <Request extends { readonly signal?: AbortSignal | undefined }, Found>(
+      find: (filter: EventFilter, request: Request) => Promise<Found>,
+    ) =>
+    async (filter: EventFilter, request: Request): Promise<Found> => {
+      const found = await find(filter, request);
       request.signal?.throwIfAborted();
       return found;
     };
-  };
 
   return {
-    count: wrote('count'),
-    noteRejected: wrote('noteRejected'),
-    noteRelease: wrote('noteRelease'),
-    noteSecret: wrote('noteSecret'),
-    coarsen: wrote('coarsen'),
-    indexNew: wrote('indexNew'),
-    // A thread that hangs on its disk does not even say so.
-    ping: pinger(wrote('ping')),
-
-    search: sought<EventPage>('search'),
-    countFound: sought<EventCount>('countFound'),
-    namesLike: looked('namesLike'),
-    summary: looked('summary'),
-    deadGroups: looked('deadGroups'),
-    waits: looked('waits'),
-    createBulk: looked('createBulk'),
-    addToBulk: looked('addToBulk'),
-    sealBulk: looked('sealBulk'),
-    bulk: looked('bulk'),
-    bulks: looked('bulks'),
-    reportBulk: looked('reportBulk'),
-    outcomePart: looked('outcomePart'),
-    cancelBulk: looked('cancelBulk'),
-    pauseType: looked('pauseType'),
-    resumeType: looked('resumeType'),
-    pausedTypes: looked('pausedTypes'),
-    note: looked('note'),
-    recount: looked('recount'),
-    lines: looked('lines'),
-    actsOn: looked('actsOn'),
-    prunable: looked('prunable'),
-    pruneSome: looked('pruneSome'),
-    erase: looked('erase'),
-    importSome: looked('importSome'),
-    bytes: looked('bytes'),
-    counts: looked('counts'),
-    totals: looked('totals'),
-    totalsIn: looked('totalsIn'),
-    deliveries: looked('deliveries'),
-    gauges: looked('gauges'),
-    marks: looked('marks'),
-    rejected: looked('rejected'),
-
-    // In a thread of its own in any case, which outlives the inbox until the copy is whole.
+    ...written,
+    ...asked,
+    // A thread that hangs on its disk does not answer.
+    ping: pinger(written.ping),
+    search: abortable(asked.search),
+    countFound: abortable(asked.countFound),
+    // A backup has a thread of its own, which outlives the inbox until the copy is complete.
     backup: (file) => here.backup(file),
-
-    // A rule of the application's own runs where the application's code runs.
+    // The application's own entity rule runs where its code runs.
     act: (act, keys, by, { entity, ...options }) =>
-      isOwn(entity) ? here.act(act, keys, by, { entity, ...options }) : looked('act')(act, keys, by, options),
+      isOwn(entity) ? here.act(act, keys, by, { entity, ...options }) : asked.act(act, keys, by, options),
     advanceBulk: (id, limit, by, { entity }) =>
-      isOwn(entity) ? here.advanceBulk(id, limit, by, { entity }) : looked('advanceBulk')(id, limit, by, {}),
-
+      isOwn(entity) ? here.advanceBulk(id, limit, by, { entity }) : asked.advanceBulk(id, limit, by, {}),
     exportPages(filter) {
-      // At once: what is stored from now on is not among them.
+      // Read now: later events are not exported.
       const end = newest() + 1;
       const under: ExportUnderWay = { id: null };
-      const begin = () => ask(operators, 'beginExport', [filter, end]) as Promise<number>; // as its type says
-      const reading = pages(under, begin, operators, () => here.exportPages(filter));
+      const reading = pages(operators, under, [filter, end], () => here.exportPages(filter));
       dropped.register(reading, under);
       return reading;
     },
@@ -293,50 +271,52 @@ function isOwn<Rule>(entity: Rule | undefined): entity is Rule {
 }
 
 async function* pages(
+  ask: Ask,
   under: ExportUnderWay,
-  begin: () => Promise<number>,
-  operators: Pick<Thread, 'ask'>,
+  given: readonly unknown[],
   here: () => AsyncGenerator<ExportPage, void>,
 ): AsyncGenerator<ExportPage, void> {
-  let id: number;
   try {
-    id = await begin();
-    under.id = id;
+    under.id = (await operate(ask, 'beginExport', given)) as number; // as its type says
   } catch (failure) {
     if (!(failure instanceof NoThread)) throw failure;
     return yield* here();
   }
   try {
     for (;;) {
-      const { done, value } = (await ask(operators, 'nextPage', [id])) as IteratorResult<ExportPage, void>;
+      const { done, value } = (await operate(ask, 'nextPage', [under.id])) as IteratorResult<ExportPage, void>;
       if (done === true) return;
       yield value;
     }
   } catch (failure) {
     throw failure instanceof NoThread ? new InboxUnavailableError('CLOSED', 'the inbox is closed') : failure;
   } finally {
-    await endExport(operators, under);
+    await endExport(ask, under);
   }
 }
 
-async function endExport(operators: Pick<Thread, 'ask'>, under: ExportUnderWay): Promise<void> {
+async function endExport(ask: Ask, under: ExportUnderWay): Promise<void> {
   const { id } = under;
   under.id = null;
-  if (id !== null) await ask(operators, 'endExport', [id]).catch(() => {}); // the thread has died, and the export with it
+  if (id !== null) await operate(ask, 'endExport', [id]).catch(() => {}); // the thread has died, and the export with it
 }
 
-/** What cannot be sent is left out of the options, the last argument: a signal is passed on, and progress comes back. */
-async function ask(thread: Pick<Thread, 'ask'>, name: keyof Asked, given: readonly unknown[]): Promise<unknown> {
+/** The last argument has options. A signal and a callback cannot be sent, so `ask` handles them. */
+async function operate(
+  ask: Ask,
+  name: keyof Operations | keyof PagedExport,
+  given: readonly unknown[],
+): Promise<unknown> {
   const { signal, onProgress, ...options } = Object(given.at(-1)) as {
     readonly signal?: AbortSignal;
     readonly onProgress?: (progress: unknown) => void;
   };
-  if (signal === undefined && onProgress === undefined) return thread.ask({ kind: 'operate', name, given });
+  if (signal === undefined && onProgress === undefined) return ask({ kind: 'operate', name, given });
   const sent = [...given.slice(0, -1), options];
   try {
-    return await thread.ask({ kind: 'operate', name, given: sent, asking: true }, [], { signal, onProgress });
+    return await ask({ kind: 'operate', name, given: sent, asking: true }, [], { signal, onProgress });
   } catch (failure) {
-    // As it was aborted here: its reason does not come back from there as it was.
+    // The reason of the abort itself, because sending it has changed it.
     if (isError(failure) && failure.name === 'AbortError') signal?.throwIfAborted();
     throw failure;
   }

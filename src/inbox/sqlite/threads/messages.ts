@@ -11,10 +11,7 @@ import type { NumberedStart } from '../../rules/claim.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
 import type { Move, MoveGiven } from '../jobs.ts';
 
-/**
- * A delivery's event without its body, which lies in the buffer of its group: endpoint, id, type, time in ms and ns,
- * entity, flags, received, trace, where its body ends, and how it may start.
- */
+/** A delivery's event. Its body is in the buffer of its group, and ends at `end`. */
 type PackedEvent = readonly [
   endpoint: string,
   id: string,
@@ -31,20 +28,18 @@ type PackedEvent = readonly [
 
 type PackedStart = readonly [now: number, leaseMs: number, ordered: boolean, number: number, askedAt: number];
 
-/** The end of an attempt that has processed its event. */
 type PackedEnd = readonly [seq: number, fence: number, now: number, again: boolean, askedAt: number];
 
-/** What one turn of the event loop has brought, on its way to the writer. Lists are copied faster than objects. */
+/** A group on its way to the writer. Sending copies lists faster than objects. */
 export interface PackedMoves {
   readonly moves: readonly (PackedEvent | PackedEnd | Move)[];
-  /** all bodies, one behind the other. A body lies in a slab with others: sent as it is, all of that would be copied. */
+  /** all bodies. Sending a body itself would copy the whole slab that it is in. */
   readonly bodies: ArrayBuffer;
 }
 
 const VERIFIED = 1;
 const VALID = 2;
 
-/** Copies each body once; the buffer is handed over and not copied. */
 export function packMoves(moves: readonly Move[]): PackedMoves {
   let bytes = 0;
   for (const move of moves) if (isAccept(move)) bytes += move.given[0].body.byteLength;
@@ -115,7 +110,7 @@ function isAccept(move: Move): move is Move & { readonly given: MoveGiven<'accep
   return move.name === 'accept';
 }
 
-/** A delivery's outcome is a number, or of one that runs its lease, as there are thousands of them. `true` is what most ends get. */
+/** A delivery's outcome is a number or a lease; that of most ends is `true`. */
 export type PackedOutcome =
   | number
   | true
@@ -180,7 +175,6 @@ export function unfit(why: string, isBegun: boolean): InboxUnavailableError {
   return new InboxUnavailableError('FAILED', why, { cause: Object.assign(new Error(why), { code }) });
 }
 
-/** The codes of a failure and of its causes. */
 export function codesOf(failure: unknown): readonly string[] {
   return causesOf(failure).flatMap((cause) => {
     const { code } = Object(cause) as { readonly code?: unknown };

@@ -1,5 +1,5 @@
 /**
- * The thread that operators' functions work in: they read much, and hold up neither the event loop nor what is being written.
+ * The operators' thread runs operators' functions, which read much.
  *
  * @module
  */
@@ -30,7 +30,7 @@ const commits = new GroupCommit<Work>(async (jobs) => {
 const access = accessOf(connection, commits, () => send({ kind: 'pending' }), lock.borrow);
 
 const exportsUnderWay = new Map<number, AsyncGenerator<ExportPage, void>>();
-/** Not those of a thread before this one. */
+/** Differs from the numbers of a thread that died. */
 let lastExport = Math.floor(Math.random() * 2 ** 47);
 const operations: OperatorsOperations = {
   ...sqliteOperations(access),
@@ -44,7 +44,7 @@ const operations: OperatorsOperations = {
   },
   async nextPage(id) {
     const pages = exportsUnderWay.get(id);
-    // Begun in a thread that has died: what is left of it must not look like its end.
+    // The export of a thread that died must not look complete.
     if (pages === undefined) throw new InboxUnavailableError('FAILED', 'the export thread died');
     return pages.next();
   },
@@ -55,14 +55,7 @@ const operations: OperatorsOperations = {
 };
 
 answerRequests({
-  operate({ name, given, asking }, { signal, progress }) {
-    const operation = operations[name as keyof OperatorsOperations] as (
-      ...given: readonly unknown[]
-    ) => Promise<unknown>;
-    if (asking !== true) return operation(...given);
-    const onProgress = progress;
-    return operation(...given.slice(0, -1), { ...Object(given.at(-1)), signal, onProgress });
-  },
+  operations,
   notice(notice) {
     if (notice.kind === 'lock') lock.use(notice.port);
   },

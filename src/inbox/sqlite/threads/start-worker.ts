@@ -2,7 +2,6 @@ import { pathToFileURL } from 'node:url';
 // Bundlers make a thread of `new Worker(new URL(…, import.meta.url))` if Worker comes from a module of exactly this name.
 import { Worker, type WorkerOptions } from 'worker_threads';
 
-/** What a thread is started with. */
 export interface WorkerStart {
   readonly thread: 'writer-thread' | 'operators-thread' | 'checkpoint-thread' | 'backup-thread';
   readonly task: unknown;
@@ -17,14 +16,13 @@ const url = (import.meta as { readonly url?: string }).url;
 const here = url ?? pathToFileURL(__filename).href;
 const ending = /\.\w+$/.exec(here)?.[0] ?? '';
 
-/** Starts a thread of hookbox's own. */
 export function startWorker(thread: WorkerStart['thread'], task: unknown): Worker {
   const options: WorkerOptions = {
     name: `hookbox ${thread}`,
     workerData: { thread, task } satisfies WorkerStart,
     stdout: true,
     stderr: true,
-    // What the process was started with, such as --input-type or --import, is not for it.
+    // Without the flags of the process, such as --import.
     ...(ending !== '.ts' && { execArgv: [] }),
   };
   const elsewhere = otherFile();
@@ -32,20 +30,20 @@ export function startWorker(thread: WorkerStart['thread'], task: unknown): Worke
     elsewhere === null
       ? new Worker(new URL('./hookbox-thread.js', import.meta.url), options)
       : new Worker(elsewhere, options);
-  // It prints nothing. Node would set the output of the whole process to not block, to pass on what it prints.
+  // It prints nothing. To pass on its output, Node would make the output of the whole process non-blocking.
   const { stdout, stderr } = worker as Partial<Pick<Worker, 'stdout' | 'stderr'>>;
   stdout?.destroy();
   stderr?.destroy();
   return worker;
 }
 
-/** The file that a thread begins with, where it is not the one that bundlers see; `null` where it is. */
+/** The entry, if it is not the one that bundlers see. */
 function otherFile(): URL | string | null {
-  // webpack in Next.js gives servers, too, the paths that browsers ask for. The package is traced, and stays installed.
+  // In Next.js, webpack gives servers the paths of browsers. Next.js traces the package, so it stays installed.
   if (typeof __webpack_public_path__ === 'string' && __webpack_public_path__.startsWith('/')) {
     const { createRequire } = process.getBuiltinModule('node:module');
     return createRequire(`${process.cwd()}/`).resolve('hookbox/sqlite/thread');
   }
-  // The sources, and bundles whose files end otherwise, have it beside them with their own ending.
+  // Beside sources and other bundles, with their ending.
   return url !== undefined && ending === '.js' ? null : new URL(`./hookbox-thread${ending}`, here);
 }

@@ -2,33 +2,27 @@ import { parentPort, workerData, type MessagePort, type Transferable, type Worke
 import { InboxUnavailableError } from '../../../errors.ts';
 import { boundToHere, ownContext } from '../../../host/own-context.ts';
 import { clearTimeout, performance, setImmediate, setTimeout } from '../../../host/real-timers.ts';
-import type { ReadName } from '../jobs.ts';
 import { loadBetterSqlite } from '../opening/better-sqlite.ts';
 import { type PackedMoves, codesOf, failureData, failureFrom, type FailureData } from './messages.ts';
 import type { startWorker, WorkerStart } from './start-worker.ts';
 
-/*
- * Both ends of what an inbox and its threads send each other: `Thread` is the inbox's end, `answerRequests` is the thread's.
- */
-
 /** A request to a thread; the thread answers each. */
-export type Request =
-  /** `isAgain`: the inbox knows that an earlier group found the file busy */
-  | ({ readonly kind: 'commit'; readonly isAgain: boolean } & PackedMoves)
-  | { readonly kind: 'read'; readonly name: ReadName; readonly given: readonly unknown[] }
+type Request =
+  | CommitRequest
   | {
       readonly kind: 'operate';
       readonly name: string;
       readonly given: readonly unknown[];
-      /** the caller can abort it, and receives its progress */
+      /** the caller can abort it, and receives its progress; its last argument has options */
       readonly asking?: boolean;
-    }
-  /** the answer is the number of the loan, once the lock is lent */
-  | { readonly kind: 'borrow' }
-  /** the answer comes when most of the log is copied, with `isUseful` of `log-copied` */
-  | { readonly kind: 'copy-log' };
+    };
 
-/** A message to a thread without an answer. */
+interface CommitRequest extends PackedMoves {
+  readonly kind: 'commit';
+  /** the inbox knows that an earlier group found the file busy */
+  readonly isAgain: boolean;
+}
+
 export type Notice =
   | { readonly kind: 'back'; readonly loan: number }
   /** the answer to `long-log`; `isUseful`: the writer is to copy the rest */
@@ -62,7 +56,6 @@ const START_LIMIT_MS = 5_000;
 const CLOSE_LIMIT_MS = 11_000;
 /** After a failed start for a reason that may pass, the next start is tried so much later. */
 const AGAIN_AFTER_MS = 5_000;
-/** A machine that lacks these resources may have them a moment later. */
 const MAY_PASS: ReadonlySet<string> = new Set([
   'ERR_WORKER_INIT_FAILED',
   'ERR_WORKER_OUT_OF_MEMORY',
@@ -93,7 +86,6 @@ interface AskOptions {
 interface Asked {
   resolve(result: unknown): void;
   reject(failure: unknown): void;
-  /** the request is over */
   over(): void;
   readonly onProgress: AskOptions['onProgress'] | undefined;
 }
@@ -103,11 +95,8 @@ export interface ThreadOptions {
   readonly entry: 'writer-thread' | 'operators-thread' | 'checkpoint-thread';
   /** `startWorker`; threads import this file too, and with it they would depend on themselves */
   readonly start: typeof startWorker;
-  /** called after each start */
   ready?(): void;
-  /** called when events may have become due */
   pending?(): void;
-  /** called when the checkpoint thread is to copy the log */
   longLog?(): void;
 }
 
@@ -139,7 +128,6 @@ export class Thread {
     return this.#worker !== null;
   }
 
-  /** It is running, and has loaded everything. */
   get isReady(): boolean {
     return this.isRunning && this.#isReady;
   }
@@ -289,23 +277,12 @@ export class Thread {
   }
 }
 
-type Of<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>;
-
-/** How a thread carries out requests. */
 export interface Answers {
-  commit?(request: Of<'commit'>, answer: (result: unknown) => void): void;
-  read?(request: Of<'read'>): unknown;
-  operate?(request: Of<'operate'>, asking: Asking): Promise<unknown>;
-  borrow?(id: number, answer: (loan: number) => void): void;
-  copyLog?(): boolean;
+  commit?(request: CommitRequest, answer: (result: unknown) => void): void;
+  /** what `operate` calls by name */
+  readonly operations: object;
   notice?(notice: Exclude<Notice, { readonly kind: 'abort' | 'close' }>): void;
   close(): Promise<void>;
-}
-
-/** The caller of a request. */
-export interface Asking {
-  readonly signal: AbortSignal;
-  readonly progress: (progress: unknown) => void;
 }
 
 /** Call it first in a thread: returns the path of the file. Ends the thread if it may no longer start. */
@@ -317,41 +294,24 @@ export function beginThread(): string {
 
 const port = parentPort;
 
-/** The thread's end: sends a message to the inbox. */
 export function send(message: FromThread): void {
   port?.postMessage(message);
 }
 
-/** The thread's end: carries out requests until it has to close. */
 export function answerRequests(answers: Answers): void {
-  const asking = new Map<number, AbortController>();
+  const controllers = new Map<number, AbortController>();
 
-  function failed(id: number, failure: unknown): void {
-    send({ kind: 'failure', id, failure: failureData(failure) });
-  }
-
-  function answer(message: Request & { readonly id: number }): void {
-    const { id } = message;
-    const answered = (result: unknown): void => send({ kind: 'answer', id, result });
-    switch (message.kind) {
-      case 'commit':
-        return answers.commit?.(message, answered);
-      case 'read':
-        return answered(answers.read?.(message));
-      case 'borrow':
-        return answers.borrow?.(id, answered);
-      case 'copy-log':
-        return answered(answers.copyLog?.());
-      case 'operate': {
-        const controller = new AbortController();
-        asking.set(id, controller);
-        const progress = (made: unknown): void => send({ kind: 'progress', id, progress: made });
-        void answers
-          .operate?.(message, { signal: controller.signal, progress })
-          .then(answered)
-          .catch((failure: unknown) => failed(id, failure))
-          .finally(() => asking.delete(id));
-      }
+  async function operate(id: number, { name, given, asking }: Extract<Request, { kind: 'operate' }>): Promise<unknown> {
+    const operation = Reflect.get(answers.operations, name) as (...given: readonly unknown[]) => unknown;
+    if (asking !== true) return operation(...given);
+    const controller = new AbortController();
+    controllers.set(id, controller);
+    const { signal } = controller;
+    const onProgress = (progress: unknown): void => send({ kind: 'progress', id, progress });
+    try {
+      return await operation(...given.slice(0, -1), { ...Object(given.at(-1)), signal, onProgress });
+    } finally {
+      controllers.delete(id);
     }
   }
 
@@ -362,13 +322,17 @@ export function answerRequests(answers: Answers): void {
   }
 
   port?.on('message', (message: ToThread) => {
-    if (message.kind === 'abort') return asking.get(message.id)?.abort();
+    if (message.kind === 'abort') return controllers.get(message.id)?.abort();
     if (message.kind === 'close') return void close();
     if (!('id' in message)) return answers.notice?.(message);
+    const { id } = message;
+    const answered = (result: unknown): void => send({ kind: 'answer', id, result });
+    const failed = (failure: unknown): void => send({ kind: 'failure', id, failure: failureData(failure) });
+    if (message.kind === 'operate') return void operate(id, message).then(answered).catch(failed);
     try {
-      answer(message);
+      answers.commit?.(message, answered);
     } catch (failure) {
-      failed(message.id, failure);
+      failed(failure);
     }
   });
 }

@@ -1,17 +1,16 @@
 import type { MessagePort } from 'node:worker_threads';
 
-/** Gives back what was lent. */
 export type GiveBack = () => void;
 
-/** Asks for the write lock of the file: resolves when the writer leaves it alone. */
+/** Resolves when the writer has lent the file's write lock. */
 export type BorrowLock = () => Promise<GiveBack>;
 
-/** For where nobody else in this process writes. */
+/** Without another writer in this process. */
 export const FREE: BorrowLock = async () => () => {};
 
 /**
- * The writer's side. SQLite's own lock has no queue: whoever finds it taken tries again some time later, and beside a writer
- * under load would never find it free. So who wants it in this process asks, and the writer pauses after its commit.
+ * The writer's side. SQLite's own lock has no queue, so another connection would hardly get it from a busy writer. The writer
+ * lends the lock between two commits.
  */
 export class LockLender {
   #lent = false;
@@ -48,17 +47,16 @@ export class LockLender {
     });
   }
 
-  /** What the writer has been asked for meanwhile comes before the next who borrows: so both get on. */
+  /** The writer's own work comes before the next borrower, so both make progress. */
   #takeBack(): void {
     this.#lent = false;
     this.#returned();
-    // Each of them may lend it.
     while (!this.#lent && this.#parked.length > 0) this.#parked.shift()?.();
     const next = this.#lent ? undefined : this.#asking.shift();
     if (next !== undefined) this.lend(next);
   }
 
-  /** Lends to another thread, at the other end of a channel, until that is gone. */
+  /** Lends to the thread at the other end of a channel, until the channel closes. */
   serve(port: MessagePort): void {
     let giveBack: GiveBack = () => {};
     let isGone = false;
@@ -78,7 +76,7 @@ export class LockLender {
   }
 }
 
-/** The other end, in a thread that is not the one that the writer answers to. One at a time borrows. */
+/** The other end of the channel, in the operators' thread. One caller at a time borrows. */
 export class LockBorrower {
   #port: MessagePort | null = null;
   #granted: (() => void) | null = null;
@@ -88,16 +86,15 @@ export class LockBorrower {
     return this.#port !== null;
   }
 
-  /** The writer was started, maybe again. */
+  /** Call it after each start of the writer. */
   use(port: MessagePort): void {
-    // Its other end gives up what was asked for there.
     this.#port?.close();
     this.#port = port;
     this.#granted?.();
     port.on('message', () => {
       if (this.#port === port) this.#granted?.();
     });
-    // Without a writer there is nobody to wait for.
+    // Without a writer, nobody lends.
     port.on('close', () => {
       if (this.#port !== port) return;
       this.#port = null;

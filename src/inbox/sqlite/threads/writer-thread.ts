@@ -1,11 +1,10 @@
 /**
- * The thread that writes: everything that moves events, and what receivers and processors keep for operators. The disk may
- * take its time here, and holds up nobody's event loop.
+ * The writer thread makes the commits, so a slow disk does not block the event loop.
  *
  * @module
  */
 import { GroupCommit, type CommitOutcome } from '../../group-commit.ts';
-import { commitGroup, type Work, runMove, runRead, type Move } from '../jobs.ts';
+import { commitGroup, type Work, runMove, runRead, type Move, type ReadName } from '../jobs.ts';
 import { ownConnection } from '../connection.ts';
 import { counts } from '../../operator/counts.ts';
 import { marks } from '../../operator/marks.ts';
@@ -23,7 +22,7 @@ const connection = ownConnection(beginThread(), SEARCH_INDEX, { isThere: true })
 connection.leaveCheckpoints(true);
 const lock: LockLender = new LockLender(() => log.look());
 const log = new LogWatch(connection, lock, () => send({ kind: 'long-log' }));
-/** What is not asked for in groups. */
+/** The writer's own jobs for operators. */
 const own = new GroupCommit<Work>(
   (jobs) =>
     new Promise((resolve) =>
@@ -35,15 +34,15 @@ const own = new GroupCommit<Work>(
 );
 const access = accessOf(connection, own, () => send({ kind: 'pending' }));
 const tables = operatorTables(access);
-const operations: WriterOperations = {
+const forOperators: WriterOperations = {
   ...counts(tables, countEngine(access)),
   ...marks(tables),
   indexNew: (...given) => indexNew(access, ...given),
 };
-/** To a writer that was started again comes what an earlier one has lent: it knows nothing of that. */
+/** A restarted writer may get back a loan of its predecessor; it ignores it. */
 const loans = new Map<number, GiveBack>();
 
-/** A group has found the file busy: one that was sent behind it must not come first, but comes again behind it. */
+/** A group found the file busy: later groups are busy too, so that they stay behind it. */
 let wasBusy = false;
 
 function commit(moves: readonly Move[], isAgain: boolean): readonly CommitOutcome[] {
@@ -63,16 +62,17 @@ answerRequests({
       answer(packOutcomes(moves, commit(moves, isAgain)));
       log.look();
     }),
-  read: ({ name, given }) => runRead(connection.statements(), name, given),
-  operate({ name, given }) {
-    const operation = operations[name as keyof WriterOperations] as (...given: readonly unknown[]) => Promise<unknown>;
-    return operation(...given);
+  operations: {
+    ...forOperators,
+    read: (name: ReadName, given: readonly unknown[]) => runRead(connection.statements(), name, given),
+    borrow: (loan: number) =>
+      new Promise<void>((resolve) =>
+        lock.lend((giveBack) => {
+          loans.set(loan, giveBack);
+          resolve();
+        }),
+      ),
   },
-  borrow: (id, answer) =>
-    lock.lend((giveBack) => {
-      loans.set(id, giveBack);
-      answer(id);
-    }),
   notice(notice) {
     if (notice.kind === 'lock') return lock.serve(notice.port);
     if (notice.kind === 'log-copied') return log.copied(notice.isUseful);
@@ -89,6 +89,6 @@ answerRequests({
 try {
   connection.statements();
 } catch {
-  // It may be there when something is to be written, and whoever asks then hears if it is not.
+  // The first request reports it.
 }
 send({ kind: 'ready' });
