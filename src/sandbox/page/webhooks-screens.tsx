@@ -1,13 +1,20 @@
-import { eventTypes } from '../../../events/event-types.ts';
-import { Time } from '../../../page/parts/time.tsx';
-import type { Screen } from '../../../page/visit.ts';
-import type { Endpoint } from '../../endpoints.ts';
-import { EndpointName } from '../parts/endpoint-name.tsx';
-import { ListTable } from '../parts/list-table.tsx';
-import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
-import { Confirmed, SandboxForm } from '../parts/sandbox-form.tsx';
-import { ShownOnce } from '../parts/shown-once.tsx';
-import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
+import { eventTypes } from '../../events/event-types.ts';
+import { Time } from '../../page/parts/time.tsx';
+import type { Screen } from '../../page/visit.ts';
+import type { Endpoint } from '../endpoints.ts';
+import {
+  EndpointName,
+  ListTable,
+  hrefWith,
+  NextPage,
+  pageOfAll,
+  Confirmed,
+  Notice,
+  PanelForm,
+  ShownOnce,
+  sentInto,
+  type SandboxVisit,
+} from './parts.tsx';
 
 /** Where webhooks go, the newest first. */
 export function webhooksScreen(visit: SandboxVisit): Screen {
@@ -20,9 +27,7 @@ export function webhooksScreen(visit: SandboxVisit): Screen {
         <NewEndpointForm visit={visit} />
         <div id="live">
           {rows.length === 0 ? (
-            <p class="notice" id="none">
-              No endpoint is registered, so no events are delivered.
-            </p>
+            <Notice>No endpoint is registered, so no events are delivered.</Notice>
           ) : (
             <EndpointsTable visit={visit} endpoints={rows} />
           )}
@@ -44,27 +49,22 @@ function NewEndpointForm({ visit }: { readonly visit: SandboxVisit }) {
   const sent = sentInto(visit, '/webhooks');
   const signing = sent?.('signing')[0] ?? 'new';
   return (
-    <SandboxForm visit={visit} to="/webhooks" label="Register an endpoint">
-      <section class="panel">
-        <h2>Register an endpoint</h2>
-        <UrlField value={sent?.('url')[0] ?? ''} />
-        <EventChoices chosen={sent?.('events') ?? eventTypes} />
-        <fieldset class="choices">
-          <legend>Signing</legend>
-          {SIGNINGS.map(([value, words]) => (
-            <label>
-              <input type="radio" name="signing" value={value} checked={value === signing} /> {words}
-            </label>
-          ))}
-        </fieldset>
-        <OwnSecretField />
-        <p>
-          <button type="submit" class="primary">
-            Register
-          </button>
-        </p>
-      </section>
-    </SandboxForm>
+    <PanelForm visit={visit} to="/webhooks" label="Register an endpoint" submit="Register">
+      <UrlField value={sent?.('url')[0] ?? ''} />
+      <EventChoices chosen={sent?.('events') ?? eventTypes} />
+      <fieldset class="choices">
+        <legend>Signing</legend>
+        {SIGNINGS.map(([value, words]) => (
+          <label>
+            <input type="radio" name="signing" value={value} checked={value === signing} /> {words}
+          </label>
+        ))}
+      </fieldset>
+      <label class="field">
+        <span>Your own secret</span>
+        <input type="password" name="secret" maxlength={1000} autocomplete="new-password" />
+      </label>
+    </PanelForm>
   );
 }
 
@@ -73,15 +73,6 @@ function UrlField({ value = '' }: { readonly value?: string }) {
     <label class="field">
       <span>URL (https, unless it points to this machine)</span>
       <input type="text" name="url" value={value} inputmode="url" maxlength={2000} required autocomplete="off" />
-    </label>
-  );
-}
-
-function OwnSecretField() {
-  return (
-    <label class="field">
-      <span>Your own secret</span>
-      <input type="password" name="secret" maxlength={1000} autocomplete="new-password" />
     </label>
   );
 }
@@ -159,18 +150,16 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
         <p class="subject">
           <EndpointName endpoint={endpoint} />, {isSigned ? 'signed' : 'not signed'}
         </p>
-        <SandboxForm visit={visit} to={`/webhooks/${id}/change`} label="Change the endpoint">
-          <section class="panel">
-            <h2>Change</h2>
-            {url !== null && <UrlField value={url} />}
-            <EventChoices chosen={events ?? eventTypes} />
-            <p>
-              <button type="submit" class="primary">
-                Change
-              </button>
-            </p>
-          </section>
-        </SandboxForm>
+        <PanelForm
+          visit={visit}
+          to={`/webhooks/${id}/change`}
+          label="Change the endpoint"
+          title="Change"
+          submit="Change"
+        >
+          {url !== null && <UrlField value={url} />}
+          <EventChoices chosen={events ?? eventTypes} />
+        </PanelForm>
         <div class="acts">
           <Confirmed
             visit={visit}

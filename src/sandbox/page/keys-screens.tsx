@@ -1,16 +1,24 @@
-import { number, plural } from '../../../ops/words/format.ts';
-import { isBlank, StoredText } from '../../../page/parts/stored-text.tsx';
-import { Time } from '../../../page/parts/time.tsx';
-import type { Screen } from '../../../page/visit.ts';
-import type { CreatedKey, KeyRecord } from '../../keys.ts';
-import { unbrokenCurlLine } from '../../openapi/page/curl-line.ts';
-import { PERMISSIONS } from '../../service-operations.ts';
-import { exampleFor } from '../example-requests.ts';
-import { ListTable, type Column } from '../parts/list-table.tsx';
-import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
-import { Confirmed, SandboxForm } from '../parts/sandbox-form.tsx';
-import { ShownOnce } from '../parts/shown-once.tsx';
-import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
+import { number, plural } from '../../ops/words/format.ts';
+import { isBlank, StoredText } from '../../page/parts/stored-text.tsx';
+import { Time } from '../../page/parts/time.tsx';
+import type { Screen } from '../../page/visit.ts';
+import type { CreatedKey, KeyRecord } from '../keys.ts';
+import { unbrokenCurlLine, exampleFor } from '../openapi/example-requests.ts';
+import { PERMISSIONS } from '../service-operations.ts';
+import {
+  ListTable,
+  type Column,
+  hrefWith,
+  NextPage,
+  pageOfAll,
+  Confirmed,
+  Notice,
+  PanelForm,
+  ActButton,
+  ShownOnce,
+  sentInto,
+  type SandboxVisit,
+} from './parts.tsx';
 
 /** API keys, the newest first, with what each may do and has used of the plan's limits. */
 export function keysScreen(visit: SandboxVisit): Screen {
@@ -29,9 +37,7 @@ export function keysScreen(visit: SandboxVisit): Screen {
             {rows.every(({ id }) => sandbox.limits.use(id).length === 0) && 'It has no limits.'}
           </p>
           {rows.length === 0 ? (
-            <p class="notice" id="none">
-              No keys yet, so every request gets a 401 response.
-            </p>
+            <Notice>No keys yet, so every request gets a 401 response.</Notice>
           ) : (
             <KeysTable visit={visit} keys={rows} />
           )}
@@ -45,38 +51,30 @@ export function keysScreen(visit: SandboxVisit): Screen {
 function NewKeyForm({ visit }: { readonly visit: SandboxVisit }) {
   const sent = sentInto(visit, '/keys');
   return (
-    <SandboxForm visit={visit} to="/keys" label="Create a key">
-      <section class="panel">
-        <h2>Create a key</h2>
-        <label class="field">
-          <span>Name</span>
-          <input type="text" name="name" value={sent?.('name')[0]} maxlength={200} autocomplete="off" />
-        </label>
-        <fieldset class="choices">
-          <legend>Permissions</legend>
-          {PERMISSIONS.map((permission) => (
-            <label>
-              <input
-                type="checkbox"
-                name="permissions"
-                value={permission}
-                checked={sent?.('permissions').includes(permission) ?? true}
-              />{' '}
-              {permission}
-            </label>
-          ))}
-        </fieldset>
-        <label class="field">
-          <span>Expires after (such as 30 d or 12 h; empty for never)</span>
-          <input type="text" name="expires" value={sent?.('expires')[0]} maxlength={50} autocomplete="off" />
-        </label>
-        <p>
-          <button type="submit" class="primary">
-            Create key
-          </button>
-        </p>
-      </section>
-    </SandboxForm>
+    <PanelForm visit={visit} to="/keys" label="Create a key" submit="Create key">
+      <label class="field">
+        <span>Name</span>
+        <input type="text" name="name" value={sent?.('name')[0]} maxlength={200} autocomplete="off" />
+      </label>
+      <fieldset class="choices">
+        <legend>Permissions</legend>
+        {PERMISSIONS.map((permission) => (
+          <label>
+            <input
+              type="checkbox"
+              name="permissions"
+              value={permission}
+              checked={sent?.('permissions').includes(permission) ?? true}
+            />{' '}
+            {permission}
+          </label>
+        ))}
+      </fieldset>
+      <label class="field">
+        <span>Expires after (such as 30 d or 12 h; empty for never)</span>
+        <input type="text" name="expires" value={sent?.('expires')[0]} maxlength={50} autocomplete="off" />
+      </label>
+    </PanelForm>
   );
 }
 
@@ -121,11 +119,9 @@ function Expiry({ at, now }: { readonly at: Date | null; readonly now: Date }) {
 function KeyActs({ visit, apiKey: { id, name } }: { readonly visit: SandboxVisit; readonly apiKey: KeyRecord }) {
   return (
     <>
-      <SandboxForm visit={visit} to={`/keys/${id}/rotate`} label={`Rotate the key ${id}`}>
-        <button type="submit" aria-label={`Rotate the key ${id}`}>
-          Rotate
-        </button>
-      </SandboxForm>
+      <ActButton visit={visit} to={`/keys/${id}/rotate`} label={`Rotate the key ${id}`} says={`Rotate the key ${id}`}>
+        Rotate
+      </ActButton>
       <Confirmed
         visit={visit}
         to={`/keys/${id}/delete`}

@@ -1,9 +1,10 @@
-/** A number that is written again exactly as it was read. */
+import { utf8Text } from '../events/json.ts';
+
 interface RawJson {
   readonly rawJSON: string;
 }
 
-// In every Node that hookbox runs on; TypeScript does not know them yet.
+// Every Node that hookbox supports has these; TypeScript does not know them yet.
 const json = JSON as typeof JSON & { rawJSON(text: string): RawJson; isRawJSON(value: unknown): value is RawJson };
 
 /** The fields that hold an amount of money (interface 6.2). */
@@ -22,8 +23,8 @@ export function parseExactly(text: string): unknown {
 }
 
 /**
- * The JSON of an event with numbers as `parseExactly` has read them, and never what `JSON.stringify` would make of it:
- * receivers that parse a body and write it again before they verify it are found out by every event.
+ * Writes an event with its numbers as `parseExactly` read them. The text always differs from that of `JSON.stringify`, so
+ * every event exposes a receiver that parses and rewrites a body before it verifies it.
  */
 export function writtenExactly(event: object): string {
   return unlikeRewritten(JSON.stringify(event));
@@ -39,15 +40,33 @@ export function writtenWithDecimals(event: object): string {
   return unlikeRewritten(text);
 }
 
-/** Tells objects and lists from numbers that are only kept in an object. */
+/** `false` for a number that `parseExactly` keeps in an object. */
 export function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !json.isRawJSON(value);
 }
 
 const TEXT_OR_NAME = /"(?:[^"\\]|\\.)*"(:?)/g;
 
-/** With a space behind each colon where nothing else would be lost by parsing compact JSON and writing it again. */
+/** Adds a space after each colon if `JSON.stringify` would write the same text. */
 function unlikeRewritten(text: string): string {
   if (JSON.stringify(JSON.parse(text)) !== text) return text;
   return text.replaceAll(TEXT_OR_NAME, (token, colon: string) => (colon === '' ? token : `${token} `));
+}
+
+/** The id and the type that an event's body names. */
+export interface EventLabel {
+  readonly id: string | null;
+  readonly type: string | null;
+}
+
+/** Reads them from any body, JSON or not. */
+export function labelOf(body: Uint8Array): EventLabel {
+  let event: unknown;
+  try {
+    event = JSON.parse(utf8Text(body) ?? '');
+  } catch {
+    return { id: null, type: null };
+  }
+  const { id, type } = (event ?? {}) as { readonly id?: unknown; readonly type?: unknown };
+  return { id: typeof id === 'string' ? id : null, type: typeof type === 'string' ? type : null };
 }

@@ -1,10 +1,8 @@
-import { Time } from '../../../page/parts/time.tsx';
-import { timestamp } from '../../../ops/words/format.ts';
-import type { Screen } from '../../../page/visit.ts';
-import type { NextDue } from '../../due.ts';
-import { ListTable } from '../parts/list-table.tsx';
-import { SandboxForm } from '../parts/sandbox-form.tsx';
-import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
+import { timestamp } from '../../ops/words/format.ts';
+import { Time } from '../../page/parts/time.tsx';
+import type { Screen } from '../../page/visit.ts';
+import type { NextDue } from '../due.ts';
+import { ListTable, Notice, SandboxForm, sentInto, type SandboxVisit } from './parts.tsx';
 
 const STEPS = [
   ['1 min', '1 minute'],
@@ -79,11 +77,7 @@ export function clockScreen(visit: SandboxVisit): Screen {
 function Next({ visit }: { readonly visit: SandboxVisit }) {
   const next = visit.sandbox.clock.due();
   if (next.length === 0) {
-    return (
-      <p class="notice" id="none">
-        Nothing is due.
-      </p>
-    );
+    return <Notice>Nothing is due.</Notice>;
   }
   return (
     <section id="next-part">

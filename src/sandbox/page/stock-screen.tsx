@@ -1,11 +1,8 @@
-import { number } from '../../../ops/words/format.ts';
-import { StoredText } from '../../../page/parts/stored-text.tsx';
-import type { Screen } from '../../../page/visit.ts';
-import { MOST_STOCK, type StockLevel } from '../../inventory.ts';
-import { ListTable } from '../parts/list-table.tsx';
-import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
-import { SandboxForm } from '../parts/sandbox-form.tsx';
-import type { SandboxVisit } from '../sandbox-visit.ts';
+import { number } from '../../ops/words/format.ts';
+import { StoredText } from '../../page/parts/stored-text.tsx';
+import type { Screen } from '../../page/visit.ts';
+import { MOST_STOCK, type StockLevel } from '../inventory.ts';
+import { ListTable, hrefWith, NextPage, pageOfAll, SandboxForm, type SandboxVisit } from './parts.tsx';
 
 /** How much of each product each location has, and how to set it. */
 export function stockScreen(visit: SandboxVisit): Screen {

@@ -1,15 +1,21 @@
-import { number, plural } from '../../../ops/words/format.ts';
-import type { Screen } from '../../../page/visit.ts';
-import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../../sender/random-faults.ts';
-import type { FaultKind as DeliveryFaultKind } from '../../../sender/faults.ts';
-import { OUTAGES } from '../../errors.ts';
-import { FAULT_KINDS, type FaultKind, type PendingFault } from '../../faults.ts';
-import { OPERATION_NAMES, OPERATIONS } from '../../service-operations.ts';
-import { DECLINE_OUTCOMES } from '../../payments.ts';
-import { ListTable } from '../parts/list-table.tsx';
-import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
-import { SandboxForm } from '../parts/sandbox-form.tsx';
-import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
+import { number, plural } from '../../ops/words/format.ts';
+import type { Screen } from '../../page/visit.ts';
+import { FAULT_KINDS as DELIVERY_FAULT_KINDS, type FaultKind as DeliveryFaultKind } from '../../sender/faults.ts';
+import { OUTAGES } from '../errors.ts';
+import { FAULT_KINDS, type FaultKind, type PendingFault } from '../faults.ts';
+import { DECLINE_OUTCOMES } from '../payments.ts';
+import { OPERATION_NAMES, OPERATIONS } from '../service-operations.ts';
+import {
+  ActButton,
+  ListTable,
+  Notice,
+  PanelForm,
+  hrefWith,
+  NextPage,
+  pageOfAll,
+  sentInto,
+  type SandboxVisit,
+} from './parts.tsx';
 
 const WORDS: Readonly<Record<FaultKind, string>> = {
   before: 'outage before the operation is carried out',
@@ -54,71 +60,55 @@ export function faultsScreen(visit: SandboxVisit): Screen {
 function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
   const sent = sentInto(visit, '/faults');
   return (
-    <SandboxForm visit={visit} to="/faults" label="Add an operation fault">
-      <section class="panel">
-        <h2>Add an operation fault</h2>
-        <Choice
-          label="Kind"
-          name="kind"
-          sent={sent}
-          options={FAULT_KINDS.map((kind) => [kind, `${kind}: ${WORDS[kind]}`])}
-        />
-        <Choice
-          label="Operation (for the first four kinds)"
-          name="operation"
-          sent={sent}
-          options={[['', 'any'], ...OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title] as const)]}
-        />
-        <TimesField sent={sent} />
-        <Choice
-          label="Outage status"
-          name="status"
-          sent={sent}
-          options={[
-            ['', 'default'],
-            ...Object.entries(OUTAGES).map(([status, what]) => [status, `${status} ${what}`] as const),
-          ]}
-        />
-        <label class="field">
-          <span>Delay in milliseconds (for slow)</span>
-          <input type="number" name="ms" min={0} value={sent?.('ms')[0]} />
-        </label>
-        <Choice
-          label="Decline reason"
-          name="outcome"
-          sent={sent}
-          options={[['', 'default'], ...DECLINE_OUTCOMES.map((outcome) => [outcome, outcome] as const)]}
-        />
-        <p>
-          <button type="submit" class="primary">
-            Add fault
-          </button>
-        </p>
-      </section>
-    </SandboxForm>
+    <PanelForm visit={visit} to="/faults" label="Add an operation fault" submit="Add fault">
+      <Choice
+        label="Kind"
+        name="kind"
+        sent={sent}
+        options={FAULT_KINDS.map((kind) => [kind, `${kind}: ${WORDS[kind]}`])}
+      />
+      <Choice
+        label="Operation (for the first four kinds)"
+        name="operation"
+        sent={sent}
+        options={[['', 'any'], ...OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title] as const)]}
+      />
+      <TimesField sent={sent} />
+      <Choice
+        label="Outage status"
+        name="status"
+        sent={sent}
+        options={[
+          ['', 'default'],
+          ...Object.entries(OUTAGES).map(([status, what]) => [status, `${status} ${what}`] as const),
+        ]}
+      />
+      <label class="field">
+        <span>Delay in milliseconds (for slow)</span>
+        <input type="number" name="ms" min={0} value={sent?.('ms')[0]} />
+      </label>
+      <Choice
+        label="Decline reason"
+        name="outcome"
+        sent={sent}
+        options={[['', 'default'], ...DECLINE_OUTCOMES.map((outcome) => [outcome, outcome] as const)]}
+      />
+    </PanelForm>
   );
 }
 
 function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
   const sent = sentInto(visit, '/delivery-faults');
   return (
-    <SandboxForm visit={visit} to="/delivery-faults" label="Add a delivery fault">
-      <section class="panel">
-        <h2>Add a delivery fault</h2>
-        <Choice
-          label="Fault for the next attempts"
-          name="kind"
-          sent={sent}
-          options={DELIVERY_FAULT_KINDS.map((kind) => [kind, `${kind}: ${DELIVERY_WORDS[kind]}`])}
-        />
-        <TimesField sent={sent} />
-        <p>
-          <button type="submit" class="primary">
-            Add a delivery fault
-          </button>
-        </p>
-      </section>
-    </SandboxForm>
+    <PanelForm visit={visit} to="/delivery-faults" label="Add a delivery fault" submit="Add a delivery fault">
+      <Choice
+        label="Fault for the next attempts"
+        name="kind"
+        sent={sent}
+        options={DELIVERY_FAULT_KINDS.map((kind) => [kind, `${kind}: ${DELIVERY_WORDS[kind]}`])}
+      />
+      <TimesField sent={sent} />
+    </PanelForm>
   );
 }
 
@@ -163,19 +153,15 @@ function TimesField({ sent }: Sent) {
 function Pending({ visit }: { readonly visit: SandboxVisit }) {
   const { rows, next } = pageOfAll(visit.sandbox.faults.list(), visit.url);
   if (rows.length === 0) {
-    return (
-      <p class="notice" id="none">
-        No faults of operations are active.
-      </p>
-    );
+    return <Notice>No faults of operations are active.</Notice>;
   }
   return (
     <section id="pending">
       <div class="heading">
         <h2>Operation faults</h2>
-        <SandboxForm visit={visit} to="/faults/remove" label="Clear all operation faults">
-          <button type="submit">Clear all</button>
-        </SandboxForm>
+        <ActButton visit={visit} to="/faults/remove" label="Clear all operation faults">
+          Clear all
+        </ActButton>
       </div>
       <ListTable
         id="faults"
@@ -190,11 +176,14 @@ function Pending({ visit }: { readonly visit: SandboxVisit }) {
             label: 'action',
             isActs: true,
             cell: ({ id }) => (
-              <SandboxForm visit={visit} to={`/faults/${id}/remove`} label={`Clear the fault ${id}`}>
-                <button type="submit" aria-label={`Clear the fault ${id}`}>
-                  Clear
-                </button>
-              </SandboxForm>
+              <ActButton
+                visit={visit}
+                to={`/faults/${id}/remove`}
+                label={`Clear the fault ${id}`}
+                says={`Clear the fault ${id}`}
+              >
+                Clear
+              </ActButton>
             ),
           },
         ]}
@@ -218,11 +207,7 @@ function detailInWords({ status, ms, outcome }: PendingFault): string {
 function PendingOfDeliveries({ visit }: { readonly visit: SandboxVisit }) {
   const faults = visit.sandbox.faults.ofDeliveries();
   if (faults.length === 0) {
-    return (
-      <p class="notice" id="none-of-deliveries">
-        No delivery faults.
-      </p>
-    );
+    return <Notice id="none-of-deliveries">No delivery faults.</Notice>;
   }
   return (
     <section class="panel" id="pending-of-deliveries">
@@ -235,9 +220,9 @@ function PendingOfDeliveries({ visit }: { readonly visit: SandboxVisit }) {
         ))}
       </ol>
       {faults.length > MOST_SHOWN && <p>… and {number(faults.length - MOST_SHOWN)} more after these.</p>}
-      <SandboxForm visit={visit} to="/delivery-faults/remove" label="Clear all delivery faults">
-        <button type="submit">Clear all delivery faults</button>
-      </SandboxForm>
+      <ActButton visit={visit} to="/delivery-faults/remove" label="Clear all delivery faults">
+        Clear all delivery faults
+      </ActButton>
     </section>
   );
 }

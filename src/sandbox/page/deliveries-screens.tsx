@@ -1,16 +1,24 @@
-import { number } from '../../../ops/words/format.ts';
-import { StoredText } from '../../../page/parts/stored-text.tsx';
-import { Time } from '../../../page/parts/time.tsx';
-import type { Screen } from '../../../page/visit.ts';
-import type { Delivery, DeliveryState } from '../../delivery-list.ts';
-import type { Endpoint } from '../../endpoints.ts';
-import { EndpointName } from '../parts/endpoint-name.tsx';
-import { ListTable } from '../parts/list-table.tsx';
-import { hrefWith, NextPage, PAGE } from '../parts/pages.tsx';
-import { RetryButton } from '../parts/retry-button.tsx';
-import { SandboxForm } from '../parts/sandbox-form.tsx';
-import { StateBadge } from '../parts/words.tsx';
-import type { SandboxVisit } from '../sandbox-visit.ts';
+import { number } from '../../ops/words/format.ts';
+import { StoredText } from '../../page/parts/stored-text.tsx';
+import { Time } from '../../page/parts/time.tsx';
+import type { Screen } from '../../page/visit.ts';
+import type { Delivery, DeliveryState, DeliveryRecord, DeliveryTry } from '../delivery-list.ts';
+import type { Endpoint } from '../endpoints.ts';
+import {
+  ActButton,
+  Body,
+  Notice,
+  EndpointName,
+  ListTable,
+  hrefWith,
+  NextPage,
+  PAGE,
+  RetryButton,
+  SandboxForm,
+  StateBadge,
+  type SandboxVisit,
+  Facts,
+} from './parts.tsx';
 
 const STATES: readonly DeliveryState[] = ['waiting', 'dead', 'delivered', 'dropped'];
 
@@ -38,11 +46,11 @@ export function deliveriesScreen(visit: SandboxVisit): Screen {
         <Views visit={visit} state={state} endpoint={endpoint} />
         <Acts visit={visit} endpoints={endpoints.filter(({ id }) => endpoint === null || id === endpoint)} />
         {rows.length === 0 ? (
-          <p class="notice" id="none">
+          <Notice>
             {endpoints.length === 0
               ? 'No deliveries, because no endpoint is registered.'
               : `No ${before === null ? '' : 'older '}deliveries.`}
-          </p>
+          </Notice>
         ) : (
           <DeliveriesTable visit={visit} deliveries={rows} endpoints={endpoints} />
         )}
@@ -107,15 +115,13 @@ function Acts({ visit, endpoints }: { readonly visit: SandboxVisit; readonly end
         </SandboxForm>
       )}
       {withDead.slice(0, MOST_BUTTONS).map((endpoint) => (
-        <SandboxForm
+        <ActButton
           visit={visit}
           to={`/webhooks/${endpoint.id}/retry-dead`}
           label={`Retry all dead letters for ${endpoint.id}`}
         >
-          <button type="submit">
-            Retry all dead letters for <EndpointName endpoint={endpoint} />
-          </button>
-        </SandboxForm>
+          Retry all dead letters for <EndpointName endpoint={endpoint} />
+        </ActButton>
       ))}
     </section>
   );
@@ -170,4 +176,60 @@ function DeliveriesTable({
 
 function numberOf(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+/** One delivery: where it stands, each try and what came of it, and what is delivered. */
+export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): Screen {
+  const { sandbox, base, now } = visit;
+  const { id, event, state, nextAt, body } = delivery;
+  const endpoint = sandbox.webhooks.list().find((one) => one.id === delivery.endpoint);
+  const about = <StoredText text={event.about ?? '–'} atMost={60} />;
+  const isOrder = event.about !== null && sandbox.orders.find(event.about) !== null;
+  return {
+    title: `Delivery ${number(id)}: ${event.type}`,
+    current: '/deliveries',
+    content: (
+      <div id="live">
+        <section class="panel" id="standing">
+          <Facts
+            facts={{
+              state: <StateBadge state={state} />,
+              'next attempt': nextAt && <Time at={nextAt} now={now} />,
+              event: <StoredText text={event.id} atMost={60} />,
+              happened: <Time at={event.createdAt} now={now} />,
+              about: isOrder ? <a href={`${base}/orders/${event.about}`}>{about}</a> : about,
+              endpoint: <EndpointName endpoint={endpoint} />,
+            }}
+          />
+          <RetryButton visit={visit} delivery={delivery} />
+        </section>
+        <Attempts tries={sandbox.deliveries.tries(id)} visit={visit} />
+        <Body visit={visit} title="Event" path={`/deliveries/${id}`} body={body} />
+      </div>
+    ),
+  };
+}
+
+function Attempts({ tries, visit: { now } }: { readonly tries: readonly DeliveryTry[]; readonly visit: SandboxVisit }) {
+  if (tries.length === 0) {
+    return <Notice>No attempt yet.</Notice>;
+  }
+  return (
+    <section id="tries-part">
+      <h2>Attempts</h2>
+      <ListTable
+        id="tries"
+        rows={tries}
+        idOf={(one) => `try-${one.number}`}
+        columns={[
+          { label: 'try', cell: (one) => number(one.number) },
+          { label: 'at', cell: ({ at }) => <Time at={at} now={now} /> },
+          { label: 'answer', cell: ({ status }) => (status === null ? 'none' : String(status)) },
+          { label: 'error', cell: ({ why, note }) => <StoredText text={why ?? note ?? '–'} atMost={300} /> },
+          { label: 'fault', cell: ({ fault }) => fault ?? '–' },
+          { label: 'trigger', cell: ({ byHand }) => (byHand ? 'manual' : 'schedule') },
+        ]}
+      />
+    </section>
+  );
 }
