@@ -7,7 +7,6 @@ export const ASSETS = {
   'page.css': text('page.css'),
   'sandbox.css': text('sandbox.css'),
   'page.js': text('page.js'),
-  'keys.js': text('keys.js'),
   'lists.js': text('lists.js'),
 };
 

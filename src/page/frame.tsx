@@ -20,7 +20,6 @@ export interface FrameParts {
   readonly tokens: Tokens;
   readonly look: Look;
   readonly flashOf: Flash<string>['flashOf'];
-  /** the title of the page */
   readonly site: string;
   /** the path of the page in the browser, if a proxy removes part of it */
   readonly base: string | undefined;
@@ -102,7 +101,6 @@ function mountedAt(c: PageContext): string {
   return path.replaceAll(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent);
 }
 
-/** Puts `SAFE_HEADERS` on every answer. */
 export const safeHeaders: MiddlewareHandler<PageEnv> = async (c, next) => {
   await next();
   // An answer that came with headers that cannot be changed is copied by Hono.
@@ -136,15 +134,13 @@ export function entrance(
   };
 }
 
-/** The answer where no other route has one. */
 export function noSuchScreen(frame: Frame): (c: PageContext) => Response | Promise<Response> {
   return (c) => frame.problem(c, 404, 'Not found', 'This page has no such screen or action.');
 }
 
 /** What every page has: the first of them loads the others. */
-export const SCRIPTS = ['page.js', 'keys.js', 'lists.js'] as const satisfies readonly AssetName[];
+export const SCRIPTS = ['page.js', 'lists.js'] as const satisfies readonly AssetName[];
 
-/** A page's own files. */
 export function assetRoutes<E extends Env>(page: Hono<E>, names: readonly AssetName[]): void {
   for (const name of names) {
     const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';

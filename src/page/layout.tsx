@@ -2,12 +2,10 @@ import type { Child } from 'hono/jsx';
 import type { AssetName } from './asset-texts.ts';
 import type { Visitor } from './visit.ts';
 
-/** What stands around the screens of one page. */
 export interface Look {
   readonly navigation: readonly (readonly [path: string, name: string])[];
   readonly keys: (role: Visitor['role']) => readonly (readonly [key: string, what: string])[];
   readonly styles: readonly AssetName[];
-  /** the search box, if there is one */
   readonly search?: { readonly path: string; readonly hint: string };
   /** what a role may do, after the name of the visitor */
   readonly footing: (role: Visitor['role']) => string;
@@ -18,12 +16,9 @@ interface LayoutParts {
   readonly base: string;
   readonly site: string;
   readonly title: string;
-  /** the title of the tab */
   readonly tab?: string | undefined;
-  /** the path in the navigation that is current */
   readonly current: string | null;
   readonly visitor: Visitor;
-  /** the text in the search box */
   readonly sought: string;
   /** the result of the action before this page */
   readonly flash: string | null;
@@ -135,7 +130,6 @@ function href(base: string, path: string): string {
   return path === '/' && base !== '' ? base : `${base}${path}`;
 }
 
-/** A page for visitors who were not let in. */
 export function PlainPage({ title, sentence }: { readonly title: string; readonly sentence: string }) {
   return (
     <html lang="en">
@@ -162,7 +156,6 @@ export function PageHead({
   children,
 }: {
   readonly title: string;
-  /** addresses of its stylesheets */
   readonly styles: readonly string[];
   readonly children?: Child;
 }) {

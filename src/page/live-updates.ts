@@ -25,7 +25,6 @@ interface LiveOptions {
   readonly heartbeatMs?: number;
   readonly longestMs?: number;
   readonly maxStreams?: number;
-  /** ends all streams */
   readonly until?: AbortSignal;
 }
 
@@ -114,7 +113,6 @@ function hostServer(env: unknown): { readonly isHttp1: boolean; readonly hasClos
   return { isHttp1: field(incoming, 'httpVersionMajor') === 1, hasClosed: () => hasListened && !listens() };
 }
 
-/** The state of the inbox, for open pages. */
 export interface Standing {
   /** the `seq` of the newest event; 0 when there is none */
   readonly newest: number;
@@ -128,7 +126,6 @@ export interface Standing {
 
 interface ChangesOptions {
   readonly everyMs?: number;
-  /** called when the inbox was closed */
   readonly closed?: () => void;
 }
 
@@ -190,7 +187,6 @@ export function watchChanges(
   };
 }
 
-/** Texts that differ after a change, by their subject. */
 async function signs(inbox: AnyInbox): Promise<Map<string, string>> {
   const operations = operationsOf(inbox);
   const now = Date.now();

@@ -38,7 +38,6 @@ export function mountable<E extends Env>(page: Hono<E>, base: string | undefined
   });
 }
 
-/** The path of a route, unless a parameter in it may match several segments. */
 function routedAt({ routePath }: { readonly routePath: string }): string | null {
   return routePath.includes('{') ? null : routePath.replace(/\/?\*$/, '');
 }

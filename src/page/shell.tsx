@@ -14,11 +14,9 @@ export type { PageContext, PageEnv } from './frame.tsx';
 interface ShellParts extends Pick<FrameParts, 'tokens' | 'site' | 'base'> {
   readonly operated: Operated;
   readonly mask: Mask;
-  /** for the commands that the page shows */
   readonly named: NamedInbox;
 }
 
-/** What all routes of the operators' page share. */
 export interface Shell extends Frame, Pick<ShellParts, 'operated' | 'mask'> {
   /** @throws Error on a route without a guard, which must show nothing */
   readonly visitOf: (c: PageContext) => Visit;
@@ -58,7 +56,6 @@ const KEYS: ReturnType<Look['keys']> = [
 ];
 const KEYS_OF_OPERATORS = new Set(['x', 'r', 'd']);
 
-/** What the operators' page has around its screens. */
 export const OPERATORS_LOOK: Look = {
   navigation: [
     ['/', 'Overview'],
@@ -103,7 +100,6 @@ function untilAborted<T extends object>(target: T, signal: AbortSignal, instead:
   });
 }
 
-/** The event that a path names. */
 export function keyOf(c: PageContext): EventKey {
   return { endpoint: fromPathPart(c.req.param('endpoint') ?? ''), id: fromPathPart(c.req.param('id') ?? '') };
 }

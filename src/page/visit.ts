@@ -21,7 +21,6 @@ export interface Visitor {
   readonly name: string;
 }
 
-/** One request for a screen. */
 export interface Visit {
   /** its inbox starts no calls after the visitor has gone */
   readonly operated: Operated;
@@ -30,7 +29,6 @@ export interface Visit {
   readonly visitor: Visitor;
   /** the path that the page is mounted at, without a slash at the end: `/ops` */
   readonly base: string;
-  /** the token of every form */
   readonly csrf: string;
   readonly url: URL;
   readonly now: Date;
@@ -41,7 +39,6 @@ export interface Visit {
   readonly refusal?: (filter: EventFilter) => string | null;
   /** whether the script updates a page, and needs only the content of `#live` */
   readonly liveOnly?: boolean;
-  /** for the commands that the page shows */
   readonly named: NamedInbox;
 }
 

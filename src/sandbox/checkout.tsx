@@ -4,7 +4,7 @@ import type { Logger } from '../host/logger.ts';
 import type { Assumptions } from './assumptions.ts';
 import { createOwnPage } from './own-page.ts';
 import { completeSetupIntent, findSetupIntent, type SetupIntent } from './payments.ts';
-import { CARDS, type PaymentOutcome } from './seed.ts';
+import { CARDS, type PaymentOutcome } from './catalogue.ts';
 import type { Store } from './store.ts';
 
 const OUTCOMES = Object.keys(CARDS) as readonly PaymentOutcome[];

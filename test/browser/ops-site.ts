@@ -10,6 +10,8 @@ import { SECRET, signed } from '../helpers/signed-event.ts';
 import { ownFolder } from '../helpers/scratch-folder.ts';
 
 export const OPERATOR = { username: 'ada', password: 'the password of an operator' };
+/** An operator whose password is guessed, and who is refused then. */
+export const GUESSED = { username: 'grace', password: 'the password of another operator' };
 export const VIEWER = { username: 'vic', password: 'the password of a viewer' };
 
 /** A shop's server: it takes deliveries in at `/webhooks`, and has the page at `/ops`. */
@@ -40,6 +42,7 @@ export async function opsSite({ handlers }: OpsSiteOptions): Promise<OpsSite> {
   app.post('/webhooks', webhookHandler(receiver));
   const basic = [
     { user: OPERATOR.username, password: OPERATOR.password, role: 'operator' as const },
+    { user: GUESSED.username, password: GUESSED.password, role: 'operator' as const },
     { user: VIEWER.username, password: VIEWER.password, role: 'viewer' as const },
   ];
   app.route('/ops', opsPage(receiver, { basic, hosts: ['127.0.0.1', 'localhost'] }));

@@ -115,7 +115,6 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     return c.redirect(withFlash(`${shell.baseOf(c)}/bulks/${id}`, 'cancelled'), 303);
   });
 
-  /** bulk actions that this process runs */
   const runs = new Set<number>();
 
   /** Nobody waits for the run: the inbox has its progress, and an operator can resume a run that has stopped. */

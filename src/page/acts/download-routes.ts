@@ -9,7 +9,6 @@ import { keyOf, type PageContext, type PageEnv, type Shell } from '../shell.tsx'
 
 const MAX_FORM_BYTES = 256 * 1024;
 
-/** The bytes of an event, and an export of many. */
 export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
   const { inbox } = shell.operated;
 

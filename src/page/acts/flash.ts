@@ -46,11 +46,9 @@ function counted(events: number): string {
   return events === 1 ? '1 event was' : `${number(events)} events were`;
 }
 
-/** The results of actions in words, by code. */
 export type Sayings = Readonly<Record<string, (figures: readonly number[]) => string>>;
 
 export interface Flash<Code extends string> {
-  /** Adds a result to a path. */
   readonly withFlash: (path: string, code: Code, ...figures: readonly number[]) => string;
   /** The sentence for a URL, or `null`. */
   readonly flashOf: (url: URL) => string | null;

@@ -1,7 +1,5 @@
 // What is chosen in a list by its boxes: events, or groups of them.
 (() => {
-  'use strict';
-
   const byId = (id) => document.getElementById(id);
   const live = byId('live');
   if (live === null) return;
@@ -47,8 +45,6 @@
 
 // Lists of events: rows that stand still, and a search that goes on by itself.
 (() => {
-  'use strict';
-
   const byId = (id) => document.getElementById(id);
   const list = document.querySelector('#live[data-list]');
 

@@ -1,216 +1,368 @@
 // Live updates and copying. Without the page's scripts everything can be read and all forms work.
-import './keys.js';
 import './lists.js';
 
-(() => {
-  'use strict';
+const FRESH_AT_MOST_EVERY_MS = 1000;
+/** The server rests so many times as long as it was asked for, since deliveries wait meanwhile. */
+const REST = 4;
+/** Ages grow also while nothing changes, as when everything is stuck. */
+const FRESH_AT_LEAST_EVERY_MS = 60_000;
+const ASK_AGAIN_MS = 10_000;
 
-  const FRESH_AT_MOST_EVERY_MS = 1000;
-  /** The server rests so many times as long as it was asked for, since deliveries wait meanwhile. */
-  const REST = 4;
-  /** Ages grow also while nothing changes, as when everything is stuck. */
-  const FRESH_AT_LEAST_EVERY_MS = 60_000;
-  const ASK_AGAIN_MS = 10_000;
+const byId = (id) => document.getElementById(id);
 
-  const byId = (id) => document.getElementById(id);
+// ---- Live: what is in #live is brought up to date, and what somebody has typed, opened or focused stays. ----
 
-  // ---- Live: what is in #live is brought up to date, and what somebody has typed, opened or focused stays. ----
+const state = byId('live-state');
+/** what the server said last; the same again brings nothing new */
+let standing = null;
+let source = null;
+let timer = 0;
+let fetching = false;
+let wanted = false;
+let nextFetch = -Infinity;
 
-  const state = byId('live-state');
-  /** what the server said last; the same again brings nothing new */
-  let standing = null;
-  let source = null;
-  let timer = 0;
-  let fetching = false;
-  let wanted = false;
-  let nextFetch = -Infinity;
+function say(word, what) {
+  if (state === null) return;
+  state.hidden = false;
+  state.dataset.state = what;
+  // So that a screen reader is not told the same again.
+  if (state.textContent !== word) state.textContent = word;
+}
 
-  function say(word, what) {
-    if (state === null) return;
-    state.hidden = false;
-    state.dataset.state = what;
-    // So that a screen reader is not told the same again.
-    if (state.textContent !== word) state.textContent = word;
-  }
-
-  function connect() {
-    if (source !== null || document.hidden || byId('live') === null) return;
-    source = new EventSource(document.body.dataset.live);
-    source.addEventListener('open', () => say('Live', 'live'));
-    source.addEventListener('changed', (message) => {
-      if (message.data === standing) return;
-      standing = message.data;
-      want();
-    });
-    source.addEventListener('error', () => {
-      say('Reconnecting', 'lost');
-      // The browser tries by itself, but not after an answer such as 503.
-      if (source?.readyState !== EventSource.CLOSED) return;
-      disconnect();
-      setTimeout(connect, ASK_AGAIN_MS);
-    });
-  }
-
-  function disconnect() {
-    source?.close();
-    source = null;
-  }
-
-  /** A browser keeps few connections to one host: tabs that nobody sees leave theirs to the others. */
-  document.addEventListener('visibilitychange', () => {
-    if (document.hidden) {
-      disconnect();
-      say('Paused', 'paused');
-    } else {
-      connect();
-    }
+function connect() {
+  if (source !== null || document.hidden || byId('live') === null) return;
+  source = new EventSource(document.body.dataset.live);
+  source.addEventListener('open', () => say('Live', 'live'));
+  source.addEventListener('changed', (message) => {
+    if (message.data === standing) return;
+    standing = message.data;
+    want();
   });
+  source.addEventListener('error', () => {
+    say('Reconnecting', 'lost');
+    // The browser tries by itself, but not after an answer such as 503.
+    if (source?.readyState !== EventSource.CLOSED) return;
+    disconnect();
+    setTimeout(connect, ASK_AGAIN_MS);
+  });
+}
 
-  function want() {
-    wanted = true;
-    if (timer !== 0 || fetching) return;
-    timer = setTimeout(refresh, Math.max(0, nextFetch - performance.now()));
+function disconnect() {
+  source?.close();
+  source = null;
+}
+
+/** A browser keeps few connections to one host: tabs that nobody sees leave theirs to the others. */
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) {
+    disconnect();
+    say('Paused', 'paused');
+  } else {
+    connect();
   }
+});
 
-  setInterval(() => {
-    if (source !== null) want();
-  }, FRESH_AT_LEAST_EVERY_MS);
+function want() {
+  wanted = true;
+  if (timer !== 0 || fetching) return;
+  timer = setTimeout(refresh, Math.max(0, nextFetch - performance.now()));
+}
 
-  async function refresh() {
-    timer = 0;
-    if (document.hidden) return;
-    if (isSelecting()) {
-      say('Paused: text is selected', 'paused');
+setInterval(() => {
+  if (source !== null) want();
+}, FRESH_AT_LEAST_EVERY_MS);
+
+async function refresh() {
+  timer = 0;
+  if (document.hidden) return;
+  if (isSelecting()) {
+    say('Paused: text is selected', 'paused');
+    return;
+  }
+  wanted = false;
+  fetching = true;
+  const began = performance.now();
+  let rest = FRESH_AT_MOST_EVERY_MS;
+  try {
+    const headers = { Accept: 'text/html', 'Hookbox-Live': '1' };
+    const answer = await fetch(location.href, { headers, redirect: 'error' });
+    if (answer.status === 429) {
+      rest = 1000 * Number(answer.headers.get('Retry-After'));
+      wanted = true;
+    }
+    if (!answer.ok && answer.status !== 404) throw new Error(String(answer.status));
+    const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    document.title = next.title;
+    const from = byId('live');
+    const to = next.getElementById('live');
+    if (from !== null && to !== null && !isSelecting()) bring(from, to);
+    say('Live', 'live');
+  } catch {
+    say('Reconnecting', 'lost');
+  } finally {
+    fetching = false;
+    const ended = performance.now();
+    nextFetch = ended + Math.max(rest, REST * (ended - began));
+    if (wanted) want();
+  }
+}
+
+function isSelecting() {
+  const selection = document.getSelection();
+  return selection !== null && !selection.isCollapsed && selection.toString() !== '';
+}
+
+document.addEventListener('selectionchange', () => {
+  if (wanted && !isSelecting()) want();
+});
+
+/** Brings what is shown up to date without taking the focus, or what somebody has typed, opened or chosen. */
+function bring(from, to) {
+  const focused = document.activeElement;
+  // A list brings itself up to date (lists.js): its rows stand still.
+  const brought = new CustomEvent('bring', { cancelable: true, detail: { to, morph } });
+  if (from.dispatchEvent(brought)) morph(from, to);
+  if (focused !== null && focused !== document.activeElement && focused.isConnected) {
+    focused.focus({ preventScroll: true });
+  }
+  document.dispatchEvent(new Event('rows'));
+}
+
+/** what belongs to whoever looks, and not to the server */
+const OWN_ATTRIBUTES = new Set([
+  'open',
+  'value',
+  'checked',
+  'selected',
+  'hidden',
+  'data-selected',
+  'tabindex',
+  'autofocus',
+]);
+
+/** Hidden fields follow the shown list. In an open form they stay, so that the form asks for the events that its user saw. */
+const isOfServer = (node) =>
+  node.localName === 'progress' || (node.type === 'hidden' && node.closest('details[open]') === null);
+
+function morph(from, to) {
+  if (from.isEqualNode(to)) return;
+  for (const { name } of Array.from(from.attributes)) {
+    if (!to.hasAttribute(name) && !OWN_ATTRIBUTES.has(name)) from.removeAttribute(name);
+  }
+  for (const { name, value } of to.attributes) {
+    const isOwn = OWN_ATTRIBUTES.has(name) && !(name === 'value' && isOfServer(from));
+    if (!isOwn && from.getAttribute(name) !== value) from.setAttribute(name, value);
+  }
+  const keyed = new Map();
+  for (const child of from.children) if (child.id !== '') keyed.set(child.id, child);
+
+  let at = from.firstChild;
+  for (const next of Array.from(to.childNodes)) {
+    const same = next.id ? keyed.get(next.id) : alike(at, next);
+    if (same === undefined || same === null || same.nodeName !== next.nodeName) {
+      from.insertBefore(document.importNode(next, true), at);
+      continue;
+    }
+    if (same === at) at = at.nextSibling;
+    else from.insertBefore(same, at);
+    if (same.nodeType === Node.ELEMENT_NODE) morph(same, next);
+    else if (same.nodeValue !== next.nodeValue) same.nodeValue = next.nodeValue;
+  }
+  while (at !== null) {
+    const gone = at;
+    at = at.nextSibling;
+    // A row that somebody is in goes when they have left it; what offers an action that is over, at once.
+    if (!gone.contains(document.activeElement) || gone.dataset.offers !== undefined) gone.remove();
+  }
+}
+
+/** The node that is there already for one without an id: of the same kind, and in the same place. */
+function alike(at, next) {
+  return at !== null && !at.id && at.nodeType === next.nodeType && at.nodeName === next.nodeName ? at : null;
+}
+
+// ---- Copying ----
+
+function showCopyButtons() {
+  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
+}
+showCopyButtons();
+document.addEventListener('rows', showCopyButtons);
+
+document.addEventListener('click', (event) => {
+  const button = event.target.closest?.('[data-copy]');
+  if (!button) return;
+  // The text itself, or that of the code beside it.
+  const shown = button.parentElement.querySelector('code, .id');
+  if (shown) void copy(button, shown, button.dataset.copy || shown.textContent);
+});
+
+async function copy(button, shown, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = 'Copied';
+    setTimeout(() => (button.textContent = 'Copy'), 2000);
+  } catch {
+    // Only over HTTPS and on loopback; elsewhere it is ready for Ctrl+C.
+    document.getSelection().selectAllChildren(shown);
+  }
+}
+
+// ---- Keys, and what a link to an action has meant. ----
+
+const keys = byId('keys');
+const showKeys = byId('show-keys');
+
+function openKeys() {
+  if (keys !== null && !keys.open) keys.showModal();
+}
+
+if (showKeys !== null) {
+  showKeys.hidden = false;
+  showKeys.addEventListener('click', openKeys);
+}
+byId('close-keys')?.addEventListener('click', () => keys.close());
+
+const rows = () =>
+  [...document.querySelectorAll('main table.list tr[data-href]')].filter((row) => row.offsetParent !== null);
+const selectedRow = () => document.querySelector('tr[data-selected]');
+
+function select(row) {
+  for (const other of document.querySelectorAll('tr[data-selected]')) other.removeAttribute('data-selected');
+  row.setAttribute('data-selected', '');
+  // The link of the row says where it leads; a row without one is focused itself.
+  const link = [...row.querySelectorAll('a[href]')].find((each) => each.getAttribute('href') === row.dataset.href);
+  if (link === undefined) row.tabIndex = -1;
+  (link ?? row).focus({ preventScroll: true });
+  row.scrollIntoView({ block: 'nearest' });
+}
+
+function step(by) {
+  const all = rows();
+  if (all.length === 0) return;
+  const at = all.indexOf(selectedRow());
+  const next = at === -1 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1);
+  select(all[next]);
+}
+
+// Whoever goes through the page by tab or by mouse selects, too.
+document.addEventListener('focusin', (event) => {
+  const row = event.target.closest?.('main table.list tr[data-href]');
+  if (!row || row.hasAttribute('data-selected')) return;
+  for (const other of document.querySelectorAll('tr[data-selected]')) other.removeAttribute('data-selected');
+  row.setAttribute('data-selected', '');
+});
+
+/** To where an action is confirmed, never further: that of all chosen rows, of the selected one, or of the event. */
+function askFor(act) {
+  const bar = byId('chosen');
+  if (bar !== null && !bar.hidden) {
+    // Groups are acted on one at a time: where several are chosen, none of them is meant alone.
+    const button = bar.querySelector(`button[name="act"][value="${act}"]`);
+    if (button !== null) button.form.requestSubmit(button);
+    return;
+  }
+  const row = selectedRow();
+  if (row !== null) {
+    const form = [...row.querySelectorAll('form')].find((each) => each.elements.namedItem('act')?.value === act);
+    // That form leads to a preview.
+    if (form !== undefined) form.requestSubmit();
+    else if (isEvent(row.dataset.href)) location.assign(`${row.dataset.href}#${act}`);
+    return;
+  }
+  confirmFor(act);
+}
+
+function isEvent(href) {
+  return /\/events\/[^/?#]+\/[^/?#]+$/.test(href);
+}
+
+/** Opens an action of the event, or goes to its preview; the reason has the focus then. */
+function confirmFor(act) {
+  const details = document.querySelector(`details#${act}, details#${act}-again`);
+  if (details !== null) details.open = true;
+  // Nothing else on a page is what was asked for.
+  const preview = act === 'rerun' ? byId('run') : null;
+  (details ?? preview)?.querySelector('input[name="reason"]')?.focus();
+}
+
+// Who opens an action by a pointer writes down why at once: one click less. With keys, the focus stays.
+document.addEventListener('click', (event) => {
+  const details = event.target.closest?.('details.act > summary')?.parentElement;
+  if (details === undefined || event.detail === 0) return;
+  setTimeout(() => {
+    if (details.open) details.querySelector('input[name="reason"]')?.focus();
+  });
+});
+
+function isTyping(target) {
+  return (
+    target instanceof Element && target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]')
+  );
+}
+
+document.addEventListener('keydown', (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (keys?.open) return;
+  if (isTyping(event.target)) {
+    if (event.key === 'Escape') event.target.blur();
+    return;
+  }
+  switch (event.key) {
+    case '/': {
+      const field = byId('search');
+      if (field === null) return;
+      field.focus();
+      field.select();
+      break;
+    }
+    case 'j':
+      step(1);
+      break;
+    case 'k':
+      step(-1);
+      break;
+    case 'x':
+      selectedRow()?.querySelector('input[type="checkbox"]')?.click();
+      break;
+    case 'c':
+      selectedRow()?.querySelector('[data-copy]')?.click();
+      break;
+    case 'r':
+      askFor('rerun');
+      break;
+    case 'd':
+      askFor('discard');
+      break;
+    case '?':
+      openKeys();
+      break;
+    case 'Enter': {
+      const row = selectedRow();
+      if (row === null || (event.target !== document.body && event.target !== row)) return;
+      location.assign(row.dataset.href);
+      break;
+    }
+    case 'Escape':
+      selectedRow()?.removeAttribute('data-selected');
       return;
-    }
-    wanted = false;
-    fetching = true;
-    const began = performance.now();
-    let rest = FRESH_AT_MOST_EVERY_MS;
-    try {
-      const headers = { Accept: 'text/html', 'Hookbox-Live': '1' };
-      const answer = await fetch(location.href, { headers, redirect: 'error' });
-      if (answer.status === 429) {
-        rest = 1000 * Number(answer.headers.get('Retry-After'));
-        wanted = true;
-      }
-      if (!answer.ok && answer.status !== 404) throw new Error(String(answer.status));
-      const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      document.title = next.title;
-      const from = byId('live');
-      const to = next.getElementById('live');
-      if (from !== null && to !== null && !isSelecting()) bring(from, to);
-      say('Live', 'live');
-    } catch {
-      say('Reconnecting', 'lost');
-    } finally {
-      fetching = false;
-      const ended = performance.now();
-      nextFetch = ended + Math.max(rest, REST * (ended - began));
-      if (wanted) want();
-    }
+    default:
+      return;
   }
+  event.preventDefault();
+});
 
-  function isSelecting() {
-    const selection = document.getSelection();
-    return selection !== null && !selection.isCollapsed && selection.toString() !== '';
-  }
+// ---- On arrival ----
 
-  document.addEventListener('selectionchange', () => {
-    if (wanted && !isSelecting()) want();
-  });
+const here = new URL(location.href);
+const asked = /^#(rerun|discard)$/.exec(here.hash)?.[1];
+if (asked !== undefined || here.searchParams.has('done')) {
+  // What was done was said once; a reload need not say it again. And the browser would take the focus to the fragment.
+  here.searchParams.delete('done');
+  here.searchParams.delete('figures');
+  if (asked !== undefined) here.hash = '';
+  history.replaceState(null, '', here);
+}
+if (asked !== undefined) confirmFor(asked);
 
-  /** Brings what is shown up to date without taking the focus, or what somebody has typed, opened or chosen. */
-  function bring(from, to) {
-    const focused = document.activeElement;
-    // A list brings itself up to date (lists.js): its rows stand still.
-    const brought = new CustomEvent('bring', { cancelable: true, detail: { to, morph } });
-    if (from.dispatchEvent(brought)) morph(from, to);
-    if (focused !== null && focused !== document.activeElement && focused.isConnected) {
-      focused.focus({ preventScroll: true });
-    }
-    document.dispatchEvent(new Event('rows'));
-  }
-
-  /** what belongs to whoever looks, and not to the server */
-  const OWN_ATTRIBUTES = new Set([
-    'open',
-    'value',
-    'checked',
-    'selected',
-    'hidden',
-    'data-selected',
-    'tabindex',
-    'autofocus',
-  ]);
-
-  /** Hidden fields follow the shown list. In an open form they stay, so that the form asks for the events that its user saw. */
-  const isOfServer = (node) =>
-    node.localName === 'progress' || (node.type === 'hidden' && node.closest('details[open]') === null);
-
-  function morph(from, to) {
-    if (from.isEqualNode(to)) return;
-    for (const { name } of Array.from(from.attributes)) {
-      if (!to.hasAttribute(name) && !OWN_ATTRIBUTES.has(name)) from.removeAttribute(name);
-    }
-    for (const { name, value } of to.attributes) {
-      const isOwn = OWN_ATTRIBUTES.has(name) && !(name === 'value' && isOfServer(from));
-      if (!isOwn && from.getAttribute(name) !== value) from.setAttribute(name, value);
-    }
-    const keyed = new Map();
-    for (const child of from.children) if (child.id !== '') keyed.set(child.id, child);
-
-    let at = from.firstChild;
-    for (const next of Array.from(to.childNodes)) {
-      const same = next.id ? keyed.get(next.id) : alike(at, next);
-      if (same === undefined || same === null || same.nodeName !== next.nodeName) {
-        from.insertBefore(document.importNode(next, true), at);
-        continue;
-      }
-      if (same === at) at = at.nextSibling;
-      else from.insertBefore(same, at);
-      if (same.nodeType === Node.ELEMENT_NODE) morph(same, next);
-      else if (same.nodeValue !== next.nodeValue) same.nodeValue = next.nodeValue;
-    }
-    while (at !== null) {
-      const gone = at;
-      at = at.nextSibling;
-      // A row that somebody is in goes when they have left it; what offers an action that is over, at once.
-      if (!gone.contains(document.activeElement) || gone.dataset.offers !== undefined) gone.remove();
-    }
-  }
-
-  /** The node that is there already for one without an id: of the same kind, and in the same place. */
-  function alike(at, next) {
-    return at !== null && !at.id && at.nodeType === next.nodeType && at.nodeName === next.nodeName ? at : null;
-  }
-
-  // ---- Copying ----
-
-  function showCopyButtons() {
-    for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
-  }
-  showCopyButtons();
-  document.addEventListener('rows', showCopyButtons);
-
-  document.addEventListener('click', (event) => {
-    const button = event.target.closest?.('[data-copy]');
-    if (!button) return;
-    // The text itself, or that of the code beside it.
-    const shown = button.parentElement.querySelector('code, .id');
-    if (shown) void copy(button, shown, button.dataset.copy || shown.textContent);
-  });
-
-  async function copy(button, shown, text) {
-    try {
-      await navigator.clipboard.writeText(text);
-      button.textContent = 'Copied';
-      setTimeout(() => (button.textContent = 'Copy'), 2000);
-    } catch {
-      // Only over HTTPS and on loopback; elsewhere it is ready for Ctrl+C.
-      document.getSelection().selectAllChildren(shown);
-    }
-  }
-
-  connect();
-})();
+connect();

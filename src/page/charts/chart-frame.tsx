@@ -2,18 +2,13 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { StatsStep } from '../../ops/stats.ts';
 import { axisTime } from '../../ops/words/format.ts';
 
-// All charts are as wide as there is room: what stands in them is placed by percent across and by pixels down, so that
-// neither strokes nor texts are stretched. They are styled by class only; the page allows no inline styles.
+// Charts are as wide as there is room: they place by percent across and by pixels down, so nothing is stretched. They are
+// styled by class only, because the page allows no inline styles.
 
-export const PLOT_HEIGHT = 132;
 /** room for the label of the uppermost line */
 export const TOP = 16;
-/** room for the times beneath */
 export const BOTTOM = 20;
-export const BASE_LINE = TOP + PLOT_HEIGHT;
-const HEIGHT = BASE_LINE + BOTTOM;
 
-/** What charts are told of the span they show. */
 export interface Span {
   readonly steps: readonly StatsStep[];
   readonly stepMs: number;
@@ -25,7 +20,7 @@ export function ChartFigure({
   id,
   title,
   description,
-  height = HEIGHT,
+  height,
   linked = false,
   legend,
   table,
@@ -34,21 +29,20 @@ export function ChartFigure({
 }: PropsWithChildren<{
   readonly id: string;
   readonly title: string;
-  /** what the chart shows, in a sentence, for those who do not see it */
+  /** the chart in a sentence, for those who do not see it */
   readonly description: string;
-  readonly height?: number;
-  /** it has links in it, which the table has as well: those of a picture nobody hears of */
+  readonly height: number;
+  /** it has links; screen readers do not find those of a picture */
   readonly linked?: boolean;
-  readonly legend?: Child;
+  readonly legend: Child;
   readonly table: Child;
-  /** between the picture and its figures */
   readonly below?: Child;
 }>) {
   return (
     <figure class="panel" id={id}>
       <figcaption>
         <h2>{title}</h2>
-        {legend}
+        <ul class="legend">{legend}</ul>
       </figcaption>
       <svg
         class="chart"
@@ -71,8 +65,24 @@ export function ChartFigure({
   );
 }
 
-/** Times at the beginning, in the middle and at the end. */
-export function TimeAxis({ steps, stepMs, now, baseLine = BASE_LINE }: Span & { readonly baseLine?: number }) {
+export function legendItem(width: number, key: Child, name: string, figure?: string) {
+  return (
+    <li>
+      <svg class="chart key" width={width} height="14" aria-hidden="true">
+        {key}
+      </svg>{' '}
+      {name}
+      {figure !== undefined && (
+        <>
+          {' '}
+          <strong>{figure}</strong>
+        </>
+      )}
+    </li>
+  );
+}
+
+export function timeAxis({ steps, stepMs, now }: Span, baseLine: number) {
   const first = steps[0]?.at ?? now;
   const end = new Date(first.getTime() + steps.length * stepMs);
   const middle = new Date((first.getTime() + end.getTime()) / 2);
@@ -93,16 +103,7 @@ export function TimeAxis({ steps, stepMs, now, baseLine = BASE_LINE }: Span & { 
   );
 }
 
-/** A line across the chart, with what it stands for. */
-export function Level({
-  y,
-  label,
-  mark = false,
-}: {
-  readonly y: number;
-  readonly label: string;
-  readonly mark?: boolean;
-}) {
+export function level(y: number, label: string, mark = false) {
   return (
     <g class={mark ? 'level mark' : 'level'}>
       <line x1="0" x2="100%" y1={y} y2={y} />
@@ -113,7 +114,6 @@ export function Level({
   );
 }
 
-/** How far from the left something stands that is the n-th of so many. */
 export function across(step: number, of: number): string {
   return `${Math.round((step / of) * 1_000_000) / 10_000}%`;
 }

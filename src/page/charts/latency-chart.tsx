@@ -1,64 +1,77 @@
 import type { Stats } from '../../ops/stats.ts';
 import { latency, number, plural, shortTime } from '../../ops/words/format.ts';
-import { across, BASE_LINE, ChartFigure, Level, PLOT_HEIGHT, TimeAxis, type Span } from './chart-frame.tsx';
-import { ListTable } from '../parts/list-table.tsx';
+import { DataTable } from '../parts/list-table.tsx';
+import { across, BOTTOM, ChartFigure, legendItem, level, timeAxis, TOP, type Span } from './chart-frame.tsx';
 
 /** The service gives up after this long (interface 6.4). */
 const DEADLINE_MS = 10_000;
 const SLOWEST_MS = 60_000;
-const percentiles = ['p50', 'p99'] as const;
+const PLOT_HEIGHT = 132;
+const BASE_LINE = TOP + PLOT_HEIGHT;
+const PERCENTILES = ['p50', 'p99'] as const;
+type Percentile = (typeof PERCENTILES)[number];
 
-/** How long answers took, against what the service waits for; the scale is logarithmic. */
-export function LatencyChart({ steps, stepMs, now, total }: Span & { readonly total: Stats['answerMs'] }) {
+/** The duration of answers, against the deadline of the service; the scale is logarithmic. */
+export function LatencyChart({ total, ...span }: Span & { readonly total: Stats['answerMs'] }) {
+  const { steps, now } = span;
   const late = steps.filter(({ answerMs: { p99 } }) => (p99 ?? 0) > DEADLINE_MS).length;
   const spoken =
     total.count === 0
       ? 'No delivery was answered in this period.'
       : `Of ${plural(total.count, 'answer')}, half took ${atMost(total.p50)} and 99% ${atMost(total.p99)}. ` +
         `${late === 0 ? 'None' : number(late)} of ${plural(steps.length, 'step')} had a p99 above 10 s.`;
+  const answered = steps.filter(({ answerMs }) => answerMs.count > 0);
   return (
     <ChartFigure
       id="latency"
       title="Response latency"
       description={spoken}
-      legend={
-        <ul class="legend">
-          {percentiles.map((percentile) => (
-            <li>
-              <svg class="chart key" width="22" height="14" aria-hidden="true">
-                <line class={percentile} x1="0" x2="22" y1="7" y2="7" />
-                <Dot percentile={percentile} x="50%" y={7} />
-              </svg>{' '}
-              {percentile} <strong>{latency(total[percentile])}</strong>
-            </li>
-          ))}
-        </ul>
+      height={BASE_LINE + BOTTOM}
+      legend={PERCENTILES.map((percentile) =>
+        legendItem(
+          22,
+          <>
+            <line class={percentile} x1="0" x2="22" y1="7" y2="7" />
+            {dot(percentile, '50%', 7)}
+          </>,
+          percentile,
+          latency(total[percentile]),
+        ),
+      )}
+      table={
+        answered.length === 0 ? (
+          <p>No delivery was answered in this period.</p>
+        ) : (
+          <DataTable
+            caption="Each latency is the upper bound of its bucket."
+            rows={answered}
+            columns={[
+              ['from (UTC)', ({ at }) => <time datetime={at.toISOString()}>{shortTime(at, now)}</time>],
+              ['answers', ({ answerMs }) => number(answerMs.count)],
+              ['p50', ({ answerMs }) => latency(answerMs.p50)],
+              ['p90', ({ answerMs }) => latency(answerMs.p90)],
+              ['p99', ({ answerMs }) => latency(answerMs.p99)],
+              ['slowest', ({ answerMs }) => latency(answerMs.max)],
+            ]}
+          />
+        )
       }
-      table={<LatencyTable steps={steps} now={now} />}
     >
-      {percentiles.map((percentile) => (
-        <LatencyLine percentile={percentile} steps={steps} now={now} />
-      ))}
-      {[10, 100, 1_000].map((ms) => (
-        <Level y={latencyY(ms)} label={latency(ms)} />
-      ))}
-      <Level y={latencyY(DEADLINE_MS)} label="10 s: the service times out" mark />
-      <TimeAxis steps={steps} stepMs={stepMs} now={now} />
+      {PERCENTILES.map((percentile) => latencyLine(percentile, span))}
+      {[10, 100, 1_000].map((ms) => level(latencyY(ms), latency(ms)))}
+      {level(latencyY(DEADLINE_MS), '10 s: the service times out', true)}
+      {timeAxis(span, BASE_LINE)}
     </ChartFigure>
   );
 }
 
-/** What is beyond all that is told apart has no bound. */
+/** The last bucket has no upper bound. */
 function atMost(ms: number | null): string {
   return ms === Infinity ? latency(ms) : `at most ${latency(ms)}`;
 }
 
 /** Steps without a delivery interrupt the line. */
-function LatencyLine({
-  percentile,
-  steps,
-  now,
-}: Pick<Span, 'steps' | 'now'> & { readonly percentile: (typeof percentiles)[number] }) {
+function latencyLine(percentile: Percentile, { steps, now }: Span) {
   const points = steps.map(({ at, answerMs }, n) => {
     const ms = answerMs[percentile];
     return ms === null ? null : { x: across(n + 0.5, steps.length), y: latencyY(ms), ms, at };
@@ -77,7 +90,7 @@ function LatencyLine({
               <title>
                 {shortTime(point.at, now)}: {percentile} {latency(point.ms)}
               </title>
-              <Dot percentile={percentile} x={point.x} y={point.y} />
+              {dot(percentile, point.x, point.y)}
             </g>
           ),
       )}
@@ -85,44 +98,12 @@ function LatencyLine({
   );
 }
 
-/** Rings for the median, full dots for the slow ones. */
-function Dot({
-  percentile,
-  x,
-  y,
-}: {
-  readonly percentile: (typeof percentiles)[number];
-  readonly x: string;
-  readonly y: number;
-}) {
+/** A ring for the median, a full dot for the 99th percentile. */
+function dot(percentile: Percentile, x: string, y: number) {
   return <circle class={`dot ${percentile}`} cx={x} cy={y} r="2.5" />;
 }
 
 function latencyY(ms: number): number {
   const within = Math.min(Math.max(ms, 1), SLOWEST_MS);
   return Math.round((BASE_LINE - (Math.log(within) / Math.log(SLOWEST_MS)) * PLOT_HEIGHT) * 10) / 10;
-}
-
-function LatencyTable({ steps, now }: Pick<Span, 'steps' | 'now'>) {
-  const told = steps.filter(({ answerMs }) => answerMs.count > 0);
-  if (told.length === 0) return <p>No delivery was answered in this period.</p>;
-  return (
-    <ListTable
-      columns={['from (UTC)', 'answers', 'p50', 'p90', 'p99', 'slowest']}
-      caption="Each latency is the upper bound of its bucket."
-    >
-      {told.map(({ at, answerMs }) => (
-        <tr>
-          <th scope="row">
-            <time datetime={at.toISOString()}>{shortTime(at, now)}</time>
-          </th>
-          <td data-label="answers">{number(answerMs.count)}</td>
-          <td data-label="p50">{latency(answerMs.p50)}</td>
-          <td data-label="p90">{latency(answerMs.p90)}</td>
-          <td data-label="p99">{latency(answerMs.p99)}</td>
-          <td data-label="slowest">{latency(answerMs.max)}</td>
-        </tr>
-      ))}
-    </ListTable>
-  );
 }

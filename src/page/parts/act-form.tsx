@@ -19,9 +19,7 @@ export function ActForm({
   readonly visit: Pick<Visit, 'visitor' | 'base' | 'csrf'>;
   /** the path below the base, such as `/bulks` */
   readonly to: string;
-  /** for boxes outside of the form */
   readonly id?: string;
-  /** the accessible name of the form */
   readonly label: string;
   readonly enctype?: 'multipart/form-data';
 }>) {
@@ -36,7 +34,6 @@ export function ActForm({
 
 export const MAX_REASON = 1_000;
 
-/** The reason for an action, for the audit. */
 export function ReasonField({
   value,
   isRequired = false,
@@ -104,7 +101,6 @@ export function ExportMenu({
   readonly visit: Visit;
   /** so that the menu stays open when the page is updated */
   readonly id: string;
-  /** the subject, after `Export` */
   readonly what: string;
   /** tells the menu from others of its kind */
   readonly label?: string;

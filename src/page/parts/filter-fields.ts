@@ -184,7 +184,6 @@ function shown(text: string): string {
   return `"${oneLine(text, 100)}"`;
 }
 
-/** The fields of a filter, as `readFilter` reads them. */
 export function filterFields(filter: EventFilter): [field: string, value: string][] {
   return Object.entries(KINDS).flatMap(([name, [property, kind]]) => {
     const value = filter[property];
@@ -197,7 +196,6 @@ export function asksForAll(filter: EventFilter): boolean {
   return Object.keys(filter).length === 0;
 }
 
-/** The Events screen with a filter set. */
 export function eventsHref(base: string, filter: EventFilter): string {
   return hrefOf(`${base}/events`, filterFields(filter));
 }
@@ -215,12 +213,10 @@ export function pauseHref(base: string, endpoint: string, type: string): string 
   ]);
 }
 
-/** The screen of one event. */
 export function eventHref(base: string, key: EventKey): string {
   return `${base}/events/${eventPath(key)}`;
 }
 
-/** The key of an event as one text, in a path or a field. */
 export function eventPath({ endpoint, id }: EventKey): string {
   return `${pathPart(endpoint)}/${pathPart(id)}`;
 }

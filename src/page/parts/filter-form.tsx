@@ -39,20 +39,8 @@ const YES_OR_NO = [
 const FOLDED = ['type', 'deadReason', 'merchant', 'body', ...[...MORE_INPUTS, ...YES_OR_NO].map(([name]) => name)];
 
 /** The filter bar of the Events screen. Its values are in the URL, so that a link shows the same to others. */
-export function FilterForm({
-  action,
-  fields,
-  filter,
-  visit,
-  isOpen,
-}: {
-  readonly action: string;
-  readonly fields: URLSearchParams;
-  /** the part of the fields that could be read */
-  readonly filter: EventFilter;
-  readonly visit: Visit;
-  readonly isOpen: boolean;
-}) {
+export function filterForm(visit: Visit, fields: URLSearchParams, filter: EventFilter, isOpen: boolean) {
+  const action = `${visit.base}/events`;
   const isFolded = FOLDED.every((name) => (fields.get(name) ?? '') === '');
   const given = FIELDS.flatMap((name) => fields.getAll(name).map((value) => [name, value.trim()] as const));
   const conditions = fields.getAll('body').filter((text) => text.trim() !== '');
@@ -65,7 +53,7 @@ export function FilterForm({
             value !== '' && (
               <span class="set">
                 <span class="muted">{name === 'id' ? 'event id' : (LABELS.get(name) ?? name)}</span>{' '}
-                <SetValue name={name} value={value} filter={filter} visit={visit} />
+                {shownValue(name, value, filter, visit)}
               </span>
             ),
         )}
@@ -119,18 +107,7 @@ export function FilterForm({
   );
 }
 
-/** The value of a field beside the folded form. */
-function SetValue({
-  name,
-  value,
-  filter,
-  visit,
-}: {
-  readonly name: string;
-  readonly value: string;
-  readonly filter: EventFilter;
-  readonly visit: Visit;
-}) {
+function shownValue(name: string, value: string, filter: EventFilter, visit: Visit) {
   if (name === 'fingerprint' && value === filter.fingerprint) {
     const { retrying = false, bulk } = filter;
     return <GroupName place={{ fingerprint: value, retrying, ...(bulk !== undefined && { bulk }) }} visit={visit} />;
@@ -177,7 +154,6 @@ function choices(name: string, label: string, values: readonly string[], fields:
   );
 }
 
-/** The types that hookbox knows, and those in the filter. */
 function typesOf(fields: URLSearchParams): readonly string[] {
   const asked = fields.getAll('type').filter((type) => type.trim() !== '');
   return [...new Set([...eventTypes, ...asked.slice(0, 20)])];

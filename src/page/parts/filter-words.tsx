@@ -16,7 +16,6 @@ const DEEPEST = 4;
 
 interface Shown {
   readonly visit: Visit;
-  /** the bulk action of the filter */
   readonly bulk: number | undefined;
   readonly depth: number;
 }
@@ -143,7 +142,6 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The groups that one screen has looked up. */
 const samplesOf = new WeakMap<Visit, GroupSamples>();
 
 /** A group of errors by an error in it: people cannot read its fingerprint. */

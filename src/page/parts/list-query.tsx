@@ -1,7 +1,6 @@
 import type { SearchOrder, EventPage } from '../../inbox/operator/search.ts';
 import { READINGS, type FindPlace } from '../../ops/find-by-text.ts';
 
-/** The events in a list at first. */
 export const ROWS = 50;
 
 /** The fields that say where a list begins. */
@@ -13,9 +12,7 @@ export const LIST_FIELDS = ['q', 'order', ...PLACE_FIELDS] as const;
 const ORDERS: readonly SearchOrder[] = ['newest', 'oldest', 'failed'];
 const AMONG: readonly FindPlace['among'][] = ['dead', 'retrying', 'others'];
 
-/** The part of a list that a URL asks for. */
 export interface ListQuery {
-  /** the text in the search box */
   readonly text: string | null;
   readonly order: SearchOrder;
   /** where the list begins, if the URL says all that a place needs */
@@ -24,7 +21,6 @@ export interface ListQuery {
   /** the same for a list that the search box has found */
   readonly at: FindPlace | null;
   readonly limit: number;
-  /** it continues another list */
   readonly isFurther: boolean;
   /** it continues earlier searches, and none of them has found an event */
   readonly isNoneYet: boolean;
@@ -78,7 +74,6 @@ export function furtherQuery(
   return `?${query.toString()}`;
 }
 
-/** The URL of the same list from its first row on. */
 export function beginningQuery(url: URL): string {
   return `?${queryWithout(url, PLACE_FIELDS).toString()}`;
 }
@@ -119,9 +114,7 @@ export function PageLinks({
   among = [],
 }: {
   readonly url: URL;
-  /** where the next page begins; `null` if the list ends here */
   readonly next: number | null;
-  /** the other fields of the URL */
   readonly among?: readonly [name: string, value: string][];
 }) {
   const older = new URLSearchParams([...among, ['before', String(next)]]);

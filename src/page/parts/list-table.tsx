@@ -1,4 +1,4 @@
-import type { Child } from 'hono/jsx';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import { stateText } from '../../ops/words/event-words.ts';
 
@@ -34,7 +34,6 @@ type Attributes = Readonly<Record<string, string | undefined>>;
 /** A column: its name, its cell in a row, and the attributes of that cell where they are more than the name. */
 export type Column<Row> = readonly [name: Child, cell: (row: Row) => Child, attributes?: Attributes];
 
-/** A table from its rows. */
 export function DataTable<Row>({
   id,
   caption,
@@ -65,6 +64,15 @@ export function DataTable<Row>({
   );
 }
 
+export function Panel({ id, title, children }: PropsWithChildren<{ readonly id?: string; readonly title: string }>) {
+  return (
+    <section class="panel" id={id}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
 /** Names with what there is to say of each; `false` is left out. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [name: Child, value: Child] | false)[] }) {
   return (
@@ -92,7 +100,6 @@ export function ChooseHead() {
   );
 }
 
-/** The state of an event as a badge. */
 export function State({
   summary,
 }: {

@@ -23,7 +23,6 @@ export function StoredText({ text, atMost }: { readonly text: string; readonly a
 
 export const NO_REASON = <span class="muted">no reason given</span>;
 
-/** The reason for an action. */
 export function Reason({ reason, atMost }: { readonly reason: string | null; readonly atMost: number }) {
   return reason === null ? NO_REASON : <StoredText text={reason} atMost={atMost} />;
 }

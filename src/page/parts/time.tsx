@@ -15,7 +15,6 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 export interface Range {
-  /** as in the URL */
   readonly name: string;
   readonly label: string;
   readonly spanMs: number;

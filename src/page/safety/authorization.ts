@@ -65,7 +65,6 @@ export interface LoginOptions {
   readonly secret?: string;
 }
 
-/** The options that say who is let in. */
 export const ENTRANCE: KnownOptions<AuthorizationOptions & LoginOptions> = {
   authorize: 'function',
   basic: 'list',
@@ -80,7 +79,6 @@ const USER: KnownOptions<Entry<'basic'>> = { user: true, password: true, role: t
 const TOKEN: KnownOptions<Entry<'bearer'>> = { token: true, role: true, name: true };
 const OPEN: KnownOptions<Exclude<AuthorizationOptions['unsafeOpen'], boolean | undefined>> = { name: true, role: true };
 
-/** Who it is, or how to answer. */
 export type Verdict =
   | { readonly visitor: Visitor }
   | { readonly refused: 429; readonly retryAfterS: number }
@@ -92,7 +90,6 @@ const CHALLENGES = {
   bearer: 'Bearer realm="hookbox"',
 } as const;
 const MAX_NAME = 200;
-/** The account of all tokens. No user has this name. */
 const TOKENS = ':tokens';
 
 /**
@@ -239,7 +236,6 @@ const DELAY_MS = 60_000;
 /** Beyond so many, the oldest is forgotten, so the names that attackers invent do not fill the memory. */
 const MOST_KEPT = 10_000;
 
-/** Slows down guesses. */
 export interface LoginLimit {
   /** Runs `check`, unless it is too early. Nobody is kept waiting: the answer says when to try again. */
   attempt<T>(key: string, check: () => T | null): { readonly found: T | null } | { readonly waitMs: number };

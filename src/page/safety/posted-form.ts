@@ -37,7 +37,6 @@ const OUT_OF_DATE =
   'After you opened this form, the server restarted or you logged in as a different user. Nothing was done. Go ' +
   'back, reload the page and submit the form again.';
 
-/** The text fields of a form. */
 export function fieldsOf(form: FormData): URLSearchParams {
   return new URLSearchParams([...form].filter((field): field is [string, string] => typeof field[1] === 'string'));
 }
@@ -53,7 +52,6 @@ export function valuesOf(form: FormData, name: string): readonly string[] {
   return [...new Set(values.map((value) => value.trim()).filter((value) => value !== ''))];
 }
 
-/** Who does it, and why, for the audit. */
 export function byOf(frame: Frame, c: PageContext): By {
   const reason = fieldOf(c.get('form'), 'reason').slice(0, MAX_REASON);
   return { actor: frame.visitorOf(c).name, via: 'page', ...(reason !== '' && { reason }) };

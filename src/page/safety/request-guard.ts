@@ -170,11 +170,9 @@ export function isLoopbackAddress(address: string): boolean {
   return isIPv4(mapped) && mapped.startsWith('127.');
 }
 
-/** The headers that proxies add. */
 const PROXIED =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip)$/;
 
-/** Why a request does not come from this machine itself; `null` when it does. */
 function notFromHere({ headers }: Request, peer: string | null): string | null {
   if (peer === null) {
     return (
@@ -193,7 +191,6 @@ function notFromHere({ headers }: Request, peer: string | null): string | null {
   );
 }
 
-/** The tokens that every form of the page sends back. */
 export interface Tokens {
   readonly tokenFor: (visitor: Visitor) => string;
   readonly isTokenOf: (visitor: Visitor, token: unknown) => boolean;

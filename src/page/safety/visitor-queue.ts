@@ -13,7 +13,6 @@ interface QueueBounds {
 const BOUNDS: QueueBounds = { atOnce: 4, atOnceEach: 2, waiting: 64, waitingEach: 16 };
 const RETRY_AFTER_S = 2;
 
-/** The visitors whose requests run, and those whose requests wait. */
 interface VisitorQueue {
   /**
    * Resolves in the order of arrival, when the visitor may have one more, with the end of the turn; or at once with `full`.
@@ -29,7 +28,6 @@ interface Waiting {
 }
 
 export function visitorQueue({ atOnce, atOnceEach, waiting, waitingEach }: QueueBounds = BOUNDS): VisitorQueue {
-  /** the visitor of each turn */
   const turns = new Set<{ readonly visitor: string }>();
   const queue = new Set<Waiting>();
 

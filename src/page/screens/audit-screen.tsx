@@ -16,7 +16,6 @@ const VIA = { code: 'a program', cli: 'the command line', page: 'this page' } as
   string
 >;
 
-/** The actions of operators, the newest first. */
 export async function auditScreen(visit: Visit): Promise<Screen> {
   const query = auditQuery(visit.url);
   return {
@@ -24,7 +23,7 @@ export async function auditScreen(visit: Visit): Promise<Screen> {
     current: '/audit',
     content: (
       <>
-        <AuditFilterForm query={query} visit={visit} />
+        {filterForm(query, visit)}
         {query.filter === null ? (
           <p class="warning" role="alert" id="problems">
             <bdi>{oneLine(query.day, 40)}</bdi> is not a valid date. Write dates as YYYY-MM-DD, such as 2026-01-31.
@@ -90,12 +89,10 @@ function countsInWords(counts: AuditLine['counts']): string {
   return parts.length === 0 ? 'none' : parts.join(', ');
 }
 
-/** The audit lines that a URL asks for. */
 interface AuditQuery {
   readonly actor: string;
   /** `2026-01-31`, in UTC */
   readonly day: string;
-  /** `null` for an invalid day */
   readonly filter: AuditFilter | null;
 }
 
@@ -121,7 +118,7 @@ function auditHref(base: string, query: Pick<AuditQuery, 'actor' | 'day'>): stri
 }
 
 /** The filter is in the URL, so that a link shows the same to others. */
-function AuditFilterForm({ query, visit: { base, now } }: { readonly query: AuditQuery; readonly visit: Visit }) {
+function filterForm(query: AuditQuery, { base, now }: Visit) {
   const days = [
     ['', 'Every day'],
     [dayOf(now), 'Today'],

@@ -1,3 +1,4 @@
+import { Panel } from '../parts/list-table.tsx';
 import { delay, performance } from '../../host/real-timers.ts';
 import type { AnyInbox } from '../../inbox/contract.ts';
 import type { Bulk, BulkFate } from '../../inbox/operator/acts.ts';
@@ -6,22 +7,15 @@ import { number, shortTime } from '../../ops/words/format.ts';
 import { fateInWords, filterOfFate, outcomeWords, presentFates } from '../../ops/words/outcome-words.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 
-/** The current states of the events of a bulk action. */
-export function Outcome({
-  bulk: { id, act },
-  counted: { outcome, isWhole, since, hasFailed },
-  base,
-  now,
-}: {
-  readonly bulk: Bulk;
-  readonly counted: CountedOutcome;
-  readonly base: string;
-  readonly now: Date;
-}) {
+export function outcomePanel(
+  { id, act }: Bulk,
+  { outcome, isWhole, since, hasFailed }: CountedOutcome,
+  base: string,
+  now: Date,
+) {
   const refresh = <a href={`${base}/bulks/${id}`}>refresh</a>;
   return (
-    <section class="panel" id="outcome">
-      <h2>Outcome</h2>
+    <Panel id="outcome" title="Outcome">
       {outcome === null ? (
         <p>{hasFailed ? 'Counting failed.' : 'Counting…'}</p>
       ) : (
@@ -54,7 +48,7 @@ export function Outcome({
           {hasFailed ? 'The last count did not finish' : 'Still counting'}: {refresh}.
         </p>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -62,7 +56,6 @@ function foundIn(outcome: BulkOutcome): number {
   return presentFates(outcome).reduce((sum, fate) => sum + outcome.counts[fate], 0);
 }
 
-/** A text about a fate, as a link to the events. */
 function linkOf(base: string, bulk: Bulk['id'], fate: BulkFate, text: string) {
   const filter = filterOfFate(bulk, fate);
   return filter === null ? text : <a href={eventsHref(base, filter)}>{text}</a>;
@@ -93,7 +86,6 @@ const WAIT_MS = 800;
 /** A count that takes longer than this is not repeated for ten times as long as it took. */
 const FRESH_MS = 500;
 const REST = 10;
-/** Counts that are kept for an inbox. */
 const KEPT = 20;
 
 /** The last complete count of one bulk action, and the current one. */
@@ -113,7 +105,6 @@ interface CountedOutcome {
   readonly isWhole: boolean;
   /** the time of a complete count that was not made just now */
   readonly since: Date | null;
-  /** the last count did not finish */
   readonly hasFailed: boolean;
 }
 

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { ActResult, Bulk } from '../../inbox/operator/acts.ts';
+import type { Act, ActResult, Bulk } from '../../inbox/operator/acts.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { outcomeAtFirst } from '../../ops/bulk-outcome.ts';
@@ -16,11 +16,11 @@ import { ActForm, heldUpWarning, ReasonField } from '../parts/act-form.tsx';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { pageBefore, PageLinks } from '../parts/list-query.tsx';
-import { DataTable, Facts } from '../parts/list-table.tsx';
+import { DataTable, Facts, Panel } from '../parts/list-table.tsx';
 import { NO_REASON, Reason, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { Outcome, countedOutcome, outcomeInShort } from './bulk-fates.tsx';
+import { countedOutcome, outcomeInShort, outcomePanel } from './bulk-fates.tsx';
 
 /** One bulk action: what it will do, how far it is, what came of it. */
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
@@ -66,14 +66,13 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
           {sentenceOf(bulk)}
           {bulk.stopped !== null && <> It has {stateInWords(bulk)}.</>}
         </p>
-        {counted !== null && <Outcome bulk={bulk} counted={counted} base={base} now={now} />}
-        {bulk.state === 'done' && <LeftAlone bulk={bulk} />}
-        {bulk.state !== 'done' && bulk.startedAt !== null && <Progress bulk={bulk} now={now} />}
-        <Acts bulk={bulk} visit={visit} warning={warning} />
-        <section class="panel" id="facts">
-          <h2>Details</h2>
+        {counted !== null && outcomePanel(bulk, counted, base, now)}
+        {bulk.state === 'done' && leftAlone(bulk)}
+        {bulk.state !== 'done' && bulk.startedAt !== null && progressOf(bulk, now)}
+        {actsOn(bulk, visit, warning)}
+        <Panel id="facts" title="Details">
           <Facts facts={await factsOf(bulk, visit)} />
-        </section>
+        </Panel>
       </div>
     ),
   };
@@ -120,18 +119,18 @@ async function causeOf(bulk: Bulk, { operated }: Visit): Promise<string | null> 
 }
 
 /** The events that the run did not change as asked; the sentence tells about the others. */
-function LeftAlone({ bulk: { act, counts } }: { readonly bulk: Bulk }) {
+function leftAlone({ act, counts }: Bulk) {
   const { done: _, ...others } = counts;
   if (Object.values(others).every((count) => count === 0)) return <></>;
   return (
     <section class="panel" id="left-alone">
       <h2>Events not {ACT_WORDS[act].done}</h2>
-      <Results act={act} counts={others} />
+      {resultsOf(act, others)}
     </section>
   );
 }
 
-function Results({ act, counts }: Pick<Bulk, 'act' | 'counts'>) {
+function resultsOf(act: Act, counts: Bulk['counts']) {
   const results = Object.entries(counts).filter(([, count]) => count > 0);
   if (results.length === 0) return <></>;
   return (
@@ -146,11 +145,10 @@ function Results({ act, counts }: Pick<Bulk, 'act' | 'counts'>) {
   );
 }
 
-function Progress({ bulk, now }: { readonly bulk: Bulk; readonly now: Date }) {
+function progressOf(bulk: Bulk, now: Date) {
   const { act, counts, worked, total, startedAt, endedAt } = bulk;
   return (
-    <section class="panel" id="progress">
-      <h2>Progress</h2>
+    <Panel id="progress" title="Progress">
       <p>
         <label for="bar">
           {number(worked)} of {number(total)} ({percent(doneOf(bulk))})
@@ -159,11 +157,11 @@ function Progress({ bulk, now }: { readonly bulk: Bulk; readonly now: Date }) {
           {percent(doneOf(bulk))}
         </progress>
       </p>
-      <Results act={act} counts={counts} />
+      {resultsOf(act, counts)}
       {startedAt !== null && endedAt === null && (
         <p class="muted">Began {age(now.getTime() - startedAt.getTime())} ago.</p>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -190,7 +188,7 @@ function isUnderWay({ state, stopped }: Bulk): boolean {
   return state === 'running' && stopped === null;
 }
 
-function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: Visit; readonly warning: Child }) {
+function actsOn(bulk: Bulk, visit: Visit, warning: Child) {
   if (hasEnded(bulk)) return <></>;
   if (visit.visitor.role !== 'operator') return <p class="muted">Only operators can run or cancel a bulk action.</p>;
   const isPreview = bulk.state === 'previewed';
@@ -242,7 +240,6 @@ function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: V
 /** Bulk actions on a page; the outcome of each is counted. */
 const PAGE = 20;
 
-/** Bulk actions, the newest first. */
 export async function bulksScreen(visit: Visit): Promise<Screen> {
   const { base, now, lasting, operated, url } = visit;
   const before = pageBefore(url);

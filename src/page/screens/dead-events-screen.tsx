@@ -9,7 +9,7 @@ import { withDead } from '../../ops/words/tab-words.ts';
 import { oneLine } from '../../printable.ts';
 import { ActForm, ExportMenu, mayExport } from '../parts/act-form.tsx';
 import { eventsHref, eventHref } from '../parts/filter-fields.ts';
-import { ChooseHead, DataTable, type Column } from '../parts/list-table.tsx';
+import { ChooseHead, DataTable, type Column, Panel } from '../parts/list-table.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -75,8 +75,7 @@ export async function deadEventsScreen(visit: Visit): Promise<Screen> {
           </>
         )}
         {retries.length > 0 && (
-          <section class="panel" id="retries">
-            <h2>Waiting for a retry</h2>
+          <Panel id="retries" title="Waiting for a retry">
             {groupTable<RetryGroup>(visit, retries, {
               id: 'retry-groups',
               prefix: 'retry-',
@@ -91,14 +90,13 @@ export async function deadEventsScreen(visit: Visit): Promise<Screen> {
                 ],
               ],
             })}
-          </section>
+          </Panel>
         )}
       </div>
     ),
   };
 }
 
-/** The form of the boxes. */
 const CHOICE = 'choice';
 
 interface GroupKind<Group> {
@@ -110,7 +108,6 @@ interface GroupKind<Group> {
   readonly filter: EventFilter;
   /** what operators may do with a group; each action leads to a preview, which freezes the list of events */
   readonly acts: readonly (readonly [act: Act, words: string])[];
-  /** between the count and the newest event */
   readonly between: readonly Column<Group>[];
   /** the form of the boxes, if groups can be selected */
   readonly choice?: string;

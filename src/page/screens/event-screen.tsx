@@ -9,81 +9,72 @@ import { eventCommand } from '../../ops/words/shell-commands.ts';
 import { ActForm, heldUpWarning, Copyable, ReasonField } from '../parts/act-form.tsx';
 import { bytes, number, plural } from '../../ops/words/format.ts';
 import { eventHref, eventsHref, pauseHref } from '../parts/filter-fields.ts';
-import { State } from '../parts/list-table.tsx';
+import { Facts, State, Panel } from '../parts/list-table.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
-import { Timeline } from './timeline.tsx';
+import { timelineOf } from './timeline.tsx';
 import { oneLine } from '../../printable.ts';
-import { WhyItWaits } from '../parts/why-it-waits.tsx';
+import { WhyItWaits } from '../parts/waiting.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
-import { EventBody } from '../parts/body-views.tsx';
+import { eventBody } from '../parts/body-views.tsx';
 
-/** One event: how it stands, what has happened to it, what is in it, and what can be done. */
+/** One event: its state, its history, its body, and what can be done. */
 export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> {
-  const history = await getEvent(visit.operated.inbox, key);
-  if (history === null) return noSuchEvent(visit, key);
-  const href = eventHref(visit.base, key);
-  const { summary } = history;
-  const types = summary.type === null ? [] : [summary.type];
-  const warning = await heldUpWarning(visit, { types, endpoints: [summary.endpoint] });
+  const { base, operated } = visit;
+  const history = await getEvent(operated.inbox, key);
+  if (history === null) {
+    return {
+      title: 'No such event',
+      status: 404,
+      current: '/events',
+      content: (
+        <p class="notice">
+          The inbox has no event with the id <StoredText text={key.id} atMost={255} />.{' '}
+          <a href={`${base}/events`}>All events</a>
+        </p>
+      ),
+    };
+  }
+  const { summary, event } = history;
+  const { state, id, type, endpoint } = summary;
+  const warning = await heldUpWarning(visit, { types: type === null ? [] : [type], endpoints: [endpoint] });
   return {
     title: 'Event',
-    tab: eventTab(summary),
+    tab: `${state}: ${oneLine(id, 60)}${type === null ? '' : `, ${oneLine(type, 40)}`}`,
     current: '/events',
     content: (
       <>
         <p class="subject">
           <code>
-            <StoredText text={summary.id} />
+            <StoredText text={id} />
           </code>
         </p>
         <div id="live">
-          <Headline visit={visit} history={history} />
-          <Acts visit={visit} history={history} warning={warning} />
+          {headline(visit, history)}
+          {actsOn(visit, summary, warning)}
           <div class="columns" id="about">
-            <Facts visit={visit} history={history} />
-            <section class="panel" id="timeline">
-              <h2>History</h2>
-              <Timeline history={history} visit={visit} />
-            </section>
+            <Panel id="facts" title="Details">
+              <Facts facts={factsOf(visit, history)} />
+            </Panel>
+            <Panel id="timeline" title="History">
+              {timelineOf(history, visit)}
+            </Panel>
           </div>
         </div>
-        {visit.liveOnly !== true && <EventBody visit={visit} event={history.event} href={href} />}
+        {visit.liveOnly !== true && eventBody(visit, event, eventHref(base, key))}
       </>
     ),
   };
 }
 
-function noSuchEvent({ base }: Visit, { id }: EventKey): Screen {
-  return {
-    title: 'No such event',
-    status: 404,
-    current: '/events',
-    content: (
-      <p class="notice">
-        The inbox has no event with the id <StoredText text={id} atMost={255} />.{' '}
-        <a href={`${base}/events`}>All events</a>
-      </p>
-    ),
-  };
-}
-
-/** How it stands, in a sentence. */
-function Headline({
-  visit: { base, now, visitor },
-  history: { summary, wait },
-}: {
-  readonly visit: Visit;
-  readonly history: EventHistory;
-}) {
+function headline({ base, now, visitor }: Visit, { summary, wait }: EventHistory) {
   const { state, deadReason, lastError } = summary;
-  const isOperator = visitor.role === 'operator';
   return (
     <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
       <State summary={summary} />{' '}
       {state === 'dead'
-        ? `No handler runs for it unless ${isOperator ? 'you rerun it' : 'an operator reruns it'}:`
+        ? `No handler runs for it unless ${visitor.role === 'operator' ? 'you rerun it' : 'an operator reruns it'}:`
         : STANDING[state]}
       {wait !== null && (
         <>
@@ -111,125 +102,92 @@ const STANDING = {
   discarded: 'No handler will run: it',
 } as const satisfies Record<Exclude<EventSummary['state'], 'dead'>, string>;
 
-function Facts({
-  visit: { base, now, visitor },
-  history: { summary, event },
-}: {
-  readonly visit: Visit;
-  readonly history: EventHistory;
-}) {
+function factsOf(
+  { base, now, visitor }: Visit,
+  { summary, event }: EventHistory,
+): Parameters<typeof Facts>[0]['facts'] {
   const { type, endpoint, entity, fingerprint, attempts, failures, redeliveries, conflicts, settledAt } = summary;
-  return (
-    <section class="panel" id="facts">
-      <h2>Details</h2>
-      <dl class="facts">
-        <Fact name="type">
-          {type === null ? (
-            <span class="muted">unknown</span>
-          ) : (
-            <>
-              <a href={eventsHref(base, { types: [type] })}>
-                <StoredText text={type} />
-              </a>{' '}
-              {visitor.role === 'operator' && <a href={pauseHref(base, endpoint, type)}>pause</a>}
-            </>
-          )}
-        </Fact>
-        <Fact name="entity">
-          {entity === null ? (
-            <span class="muted">none</span>
-          ) : (
-            <>
-              <StoredText text={entity} /> <a href={eventsHref(base, { endpoint, entity })}>all its events</a>
-            </>
-          )}
-        </Fact>
-        <Fact name="endpoint">
-          <StoredText text={endpoint} />
-        </Fact>
-        <Fact name="created">
-          {event.created === null ? (
-            <span class="muted">unknown</span>
-          ) : (
-            <>
-              <Time at={new Date(event.created.ms)} now={now} />
-              {isFarAhead(event.created, (settledAt ?? now).getTime()) &&
-                ', more than a day in the future, so it does not supersede older events'}
-            </>
-          )}
-        </Fact>
-        <Fact name="received">
-          <Time at={summary.receivedAt} now={now} />
-        </Fact>
-        {settledAt !== null && (
-          <Fact name="settled">
-            <Time at={settledAt} now={now} />
-          </Fact>
-        )}
-        <Fact name="attempts">
-          {number(attempts)}
-          {failures > 0 && `; ${number(failures)} failed since the event was stored or last rerun`}
-        </Fact>
-        <Fact name="redelivered">
-          {redeliveries === 0 ? 'never' : plural(redeliveries, 'time')}
-          {conflicts > 0 && `; ${number(conflicts)} with a different body (conflicts)`}
-        </Fact>
-        <Fact name="signature">{summary.verified ? 'verified' : 'not checked'}</Fact>
-        <Fact name="body">{event.body === null ? bodyGone(event) : bytes(event.body.byteLength)}</Fact>
-        {fingerprint !== null && (
-          <Fact name="group">
-            <a href={eventsHref(base, { states: ['dead'], fingerprint })}>dead events with the same error</a>
-          </Fact>
-        )}
-      </dl>
-    </section>
-  );
+  const unknown = <span class="muted">unknown</span>;
+  return [
+    [
+      'type',
+      type === null ? (
+        unknown
+      ) : (
+        <>
+          <a href={eventsHref(base, { types: [type] })}>
+            <StoredText text={type} />
+          </a>{' '}
+          {visitor.role === 'operator' && <a href={pauseHref(base, endpoint, type)}>pause</a>}
+        </>
+      ),
+    ],
+    [
+      'entity',
+      entity === null ? (
+        <span class="muted">none</span>
+      ) : (
+        <>
+          <StoredText text={entity} /> <a href={eventsHref(base, { endpoint, entity })}>all its events</a>
+        </>
+      ),
+    ],
+    ['endpoint', <StoredText text={endpoint} />],
+    [
+      'created',
+      event.created === null ? (
+        unknown
+      ) : (
+        <>
+          <Time at={new Date(event.created.ms)} now={now} />
+          {isFarAhead(event.created, (settledAt ?? now).getTime()) &&
+            ', more than a day in the future, so it does not supersede older events'}
+        </>
+      ),
+    ],
+    ['received', <Time at={summary.receivedAt} now={now} />],
+    settledAt !== null && ['settled', <Time at={settledAt} now={now} />],
+    [
+      'attempts',
+      number(attempts) + (failures > 0 ? `; ${number(failures)} failed since the event was stored or last rerun` : ''),
+    ],
+    [
+      'redelivered',
+      (redeliveries === 0 ? 'never' : plural(redeliveries, 'time')) +
+        (conflicts > 0 ? `; ${number(conflicts)} with a different body (conflicts)` : ''),
+    ],
+    ['signature', summary.verified ? 'verified' : 'not checked'],
+    ['body', event.body === null ? bodyGone(event) : bytes(event.body.byteLength)],
+    fingerprint !== null && [
+      'group',
+      <a href={eventsHref(base, { states: ['dead'], fingerprint })}>dead events with the same error</a>,
+    ],
+  ];
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: Child }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
+function bodyGone(event: StoredEvent): string {
+  if (isImportedId(event)) return 'unknown: other code handled the event, and only its id was imported';
+  return 'pruned: only a tombstone is left';
 }
 
+const INVALID = 'hookbox parses the body again with the current schemas. If the body fits, the event becomes';
 const INVALID_RERUN =
-  'hookbox parses the body again with the current schemas. If the body fits, the event becomes pending, and its ' +
-  'handler runs unless a schema of your own rejects the data. If not, the event stays dead (invalid).';
-const INVALID_DISCARD =
-  'hookbox parses the body again with the current schemas. If the body fits, the event becomes discarded, and no ' +
-  'handler runs. If not, the event stays dead (invalid) until you prune or erase it.';
+  `${INVALID} pending, and its handler runs unless a schema of your own rejects the data. If not, the event stays dead ` +
+  '(invalid).';
+const INVALID_DISCARD = `${INVALID} discarded, and no handler runs. If not, the event stays dead (invalid) until you prune or erase it.`;
 
-/** `dead: evt_1, order.created`: what somebody with ten tabs looks for. */
-function eventTab({ state, id, type }: EventSummary): string {
-  return `${state}: ${oneLine(id, 60)}${type === null ? '' : `, ${oneLine(type, 40)}`}`;
-}
-
-/** What operators can do, as buttons and as commands; viewers are offered what reads. */
-function Acts({
-  visit,
-  history: { summary },
-  warning,
-}: {
-  readonly visit: Visit;
-  readonly history: EventHistory;
-  /** about events that are rerun or retried now */
-  readonly warning: Child;
-}) {
-  const { state, pruned } = summary;
+/** The actions of operators, as buttons and as commands. Viewers get only the command that reads. */
+function actsOn(visit: Visit, summary: EventSummary, warning: Child) {
+  const { state, pruned, deadReason } = summary;
   const isOperator = visit.visitor.role === 'operator';
   const again = state === 'processed';
-  const mayRerun = isOperator && mayBeDone(askedByKey('rerun', again), summary);
-  const mayRetryNow = isOperator && mayBeDone(askedByKey('retry-now', false), summaryAt(summary, visit.now));
-  const mayDiscard = isOperator && mayBeDone(askedByKey('discard', false), summary);
+  const may = (act: ActName, event = summary): boolean => isOperator && mayBeDone(askedByKey(act, again), event);
+  const shared = { visit, summary };
   return (
     <section class="panel acts" id="acts" aria-label="Actions">
-      {mayRerun && (
+      {may('rerun') && (
         <Act
-          visit={visit}
-          summary={summary}
+          {...shared}
           act="rerun"
           title={again ? 'Rerun again…' : 'Rerun…'}
           button={again ? 'Rerun this processed event' : 'Rerun this event'}
@@ -238,26 +196,19 @@ function Acts({
         >
           {again
             ? 'The handler already succeeded and will run again. Make sure that its effects can safely happen twice.'
-            : summary.deadReason === 'invalid'
+            : deadReason === 'invalid'
               ? INVALID_RERUN
               : 'The event becomes pending, and its handler runs again. The history is kept.'}
         </Act>
       )}
-      {mayRetryNow && (
-        <Act
-          visit={visit}
-          summary={summary}
-          act="retry-now"
-          title="Retry now…"
-          button="Retry this event now"
-          warning={warning}
-        >
+      {may('retry-now', summaryAt(summary, visit.now)) && (
+        <Act {...shared} act="retry-now" title="Retry now…" button="Retry this event now" warning={warning}>
           The event becomes due now, but still waits for older events of its entity. Its failures still count.
         </Act>
       )}
-      {mayDiscard && (
-        <Act visit={visit} summary={summary} act="discard" title="Discard…" button="Discard this event">
-          {summary.deadReason === 'invalid'
+      {may('discard') && (
+        <Act {...shared} act="discard" title="Discard…" button="Discard this event">
+          {deadReason === 'invalid'
             ? INVALID_DISCARD
             : 'The event becomes discarded, and no handler runs. You can rerun it later.'}
         </Act>
@@ -289,8 +240,7 @@ function Act({
   readonly children: Child;
 }) {
   return (
-    // What is asked of a processed event has an id of its own: an update must not put it into the form that is being
-    // filled in.
+    // A rerun of a processed event has its own id, so that an update does not change the form that somebody fills in.
     <details class="act" id={force ? 'rerun-again' : act}>
       <summary>{title}</summary>
       <p>{children}</p>
@@ -306,9 +256,4 @@ function Act({
       <Copyable text={eventCommand(act, summary, { ...visit.named, force })} />
     </details>
   );
-}
-
-function bodyGone(event: StoredEvent): string {
-  if (isImportedId(event)) return 'unknown: other code handled the event, and only its id was imported';
-  return 'pruned: only a tombstone is left';
 }

@@ -5,15 +5,15 @@ import type { ActedOn } from '../../ops/words/act-words.ts';
 import { number, percent, plural } from '../../ops/words/format.ts';
 import { ALSO_BEGINS, TAKEN_FOR } from '../../ops/words/reading-words.ts';
 import { filterFields, eventsHref } from '../parts/filter-fields.ts';
-import { FilterForm } from '../parts/filter-form.tsx';
+import { filterForm } from '../parts/filter-form.tsx';
 import { beginningQuery, furtherQuery, BackLink } from '../parts/list-query.tsx';
 import { Shortened } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { EventsTable } from './events-table.tsx';
-import { ActsOnAll, ActsOnChosen, actedOn } from './list-acts.tsx';
+import { actsOnAll, ActsOnChosen, actedOn } from './list-acts.tsx';
 import { findListing, type Listed, type Listing } from './listing.ts';
 
-/** The stored events that fit the filter in the URL or the text of the search box, a page of them. */
+/** A page of the events that match the filter in the URL or the text in the search box. */
 export async function eventsScreen(visit: Visit): Promise<Screen> {
   const { base, url } = visit;
   const listing = await findListing(visit);
@@ -25,13 +25,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
     current: '/events',
     content: (
       <>
-        <FilterForm
-          action={`${base}/events`}
-          fields={fields}
-          filter={filter}
-          visit={visit}
-          isOpen={problems.length > 0}
-        />
+        {filterForm(visit, fields, filter, problems.length > 0)}
         {problems.length > 0 && (
           <div class="warning" role="alert" id="problems">
             <ul>
@@ -43,15 +37,18 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
             </ul>
           </div>
         )}
-        {reading !== null && <TakenFor reading={reading} visit={visit} />}
+        {reading !== null && takenFor(reading, base)}
         {listed !== null && (
           <>
-            {acts !== null && <ActsOnAll visit={visit} filter={filter} actedOn={acts} />}
+            {acts !== null && actsOnAll(visit, filter, acts)}
             <div id="live" data-list>
-              <Tally count={listed.count} />
-              <Found listing={listing} listed={listed} visit={visit} />
+              {/* With room for the script's note about new events, so that nothing moves. */}
+              <p class="tally" id="tally">
+                <span id="count">{counted(listed.count)}</span> <span id="new-rows" role="status" />
+              </p>
+              {found(listing, listed, visit)}
               {listing.isFurther && <BackLink href={beginningQuery(url)} />}
-              <Onward listed={listed} visit={visit} />
+              {onward(listed, url)}
             </div>
           </>
         )}
@@ -64,7 +61,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
 async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<Act, ActedOn>> | null> {
   const { listed, isFurther, isNoneYet } = listing;
   const isNone = listed?.events.length === 0 && listed.next === null && (!isFurther || isNoneYet);
-  // It stands beside what is brought up to date.
+  // The actions stand outside of `#live`.
   if (listed === null || isNone || visit.visitor.role !== 'operator' || visit.liveOnly === true) return null;
   const [rerun, discard, retryNow] = await Promise.all([
     actedOn('rerun', listing, visit),
@@ -74,56 +71,36 @@ async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<A
   return { rerun, discard, 'retry-now': retryNow };
 }
 
-/** How many there are, and room for what the script says of new ones: nothing below it moves. */
-function Tally({ count }: { readonly count: EventCount | null }) {
-  return (
-    <p class="tally" id="tally">
-      <span id="count">{count === null || count.count === 0 ? '' : counted(count)}</span>{' '}
-      <span id="new-rows" role="status" />
-    </p>
-  );
+function counted(found: EventCount | null): string {
+  if (found === null || found.count === 0) return '';
+  const events = plural(found.count, 'event');
+  if (found.more) return `more than ${events}`;
+  return found.cut ? `at least ${events}` : events;
 }
 
-function counted({ count, more, cut }: EventCount): string {
-  if (more) return `more than ${plural(count, 'event')}`;
-  return cut ? `at least ${plural(count, 'event')}` : plural(count, 'event');
-}
-
-function Found({
-  listing: { reading, order, isFurther, isNoneYet },
-  listed: { events, waits, next, suggestions },
-  visit,
-}: {
-  readonly listing: Listing;
-  readonly listed: Listed;
-  readonly visit: Visit;
-}) {
-  if (events.length === 0) {
-    if (next !== null) return <></>;
+function found(
+  { reading, order, isFurther, isNoneYet }: Listing,
+  { events, waits, next, suggestions }: Listed,
+  visit: Visit,
+) {
+  if (events.length > 0) {
+    const mayRetryNow = events.some(({ state, failures }) => state === 'pending' && failures > 0);
     return (
-      <div class="notice" id="none">
-        <NothingFits reading={reading} suggestions={suggestions} isFurther={isFurther && !isNoneYet} visit={visit} />
-      </div>
+      <ActsOnChosen visit={visit} mayRetryNow={mayRetryNow}>
+        <EventsTable events={events} waits={waits} visit={visit} order={reading === null ? order : null} />
+      </ActsOnChosen>
     );
   }
+  if (next !== null) return <></>;
   return (
-    <ActsOnChosen visit={visit} mayRetryNow={events.some(({ state, failures }) => state === 'pending' && failures > 0)}>
-      <EventsTable events={events} waits={waits} visit={visit} order={reading === null ? order : null} />
-    </ActsOnChosen>
+    <div class="notice" id="none">
+      {nothingFits(reading, suggestions, isFurther && !isNoneYet, visit.base)}
+    </div>
   );
 }
 
-/**
- * To what comes next; says so when the page ended because it had looked at enough, and not because it was full. Then the script
- * goes on by itself.
- */
-function Onward({
-  listed: { events, next, nextAt, examined, looked, limit },
-  visit: { url },
-}: {
-  readonly listed: Listed;
-  readonly visit: Visit;
-}) {
+/** The link to the next page; if the search stopped before the page was full, it says so, and the script continues. */
+function onward({ events, next, nextAt, examined, looked, limit }: Listed, url: URL) {
   const query = furtherQuery(url, { events, next, ...(nextAt !== undefined && { nextAt }) });
   if (query === null) return <></>;
   const cut = events.length < limit;
@@ -147,68 +124,52 @@ function Onward({
   );
 }
 
-/** What the text of the search box was taken for, what finds the same, and what else begins so. */
-function TakenFor({ reading, visit }: { readonly reading: TextReading; readonly visit: Visit }) {
-  const { takenFor, name, others } = reading;
+/** How the page read the text in the search box, and other events that begin with it. */
+function takenFor({ takenFor: taken, name, others }: TextReading, base: string) {
   return (
     <p class="taken" id="taken">
-      Searched as {TAKEN_FOR[takenFor]}:{' '}
+      Searched as {TAKEN_FOR[taken]}:{' '}
       <strong>
         <Shortened text={name} atMost={60} />
       </strong>
-      , failed events first.{' '}
-      {takenFor !== 'text' && <a href={eventsHref(visit.base, { text: name })}>Search for it as text</a>}
+      , failed events first. {taken !== 'text' && <a href={eventsHref(base, { text: name })}>Search for it as text</a>}
       {others.length > 0 && (
         <span class="others">
           {' '}
-          {ALSO_BEGINS} <Names names={others} visit={visit} />
+          {ALSO_BEGINS} {namesOf(others, base)}
         </span>
       )}
     </p>
   );
 }
 
-function Names({ names, visit }: { readonly names: readonly Suggestion[]; readonly visit: Visit }) {
-  return (
+function namesOf(names: readonly Suggestion[], base: string) {
+  return names.map((one, n) => (
     <>
-      {names.map((one, n) => (
-        <>
-          {n > 0 && ', '}
-          <a href={eventsHref(visit.base, filterFor(one))}>
-            <Shortened text={one.name} atMost={40} />
-          </a>
-        </>
-      ))}
+      {n > 0 && ', '}
+      <a href={eventsHref(base, filterFor(one))}>
+        <Shortened text={one.name} atMost={40} />
+      </a>
     </>
-  );
+  ));
 }
 
-/** Why there may be nothing, and what may have been meant. */
-function NothingFits({
-  reading,
-  suggestions,
-  isFurther,
-  visit,
-}: {
-  readonly reading: TextReading | null;
-  readonly suggestions: readonly Suggestion[];
-  readonly isFurther: boolean;
-  readonly visit: Visit;
-}) {
+function nothingFits(
+  reading: TextReading | null,
+  suggestions: readonly Suggestion[],
+  isFurther: boolean,
+  base: string,
+) {
   if (reading === null) return <p>{isFurther ? 'No older events found.' : 'No events found.'}</p>;
   return (
     <>
       <p>
         {isFurther ? 'No older event has this text.' : 'No event has this text in its id, type, entity or last error.'}
       </p>
-      {suggestions.length > 0 && (
-        <p id="suggestions">
-          Did you mean <Names names={suggestions} visit={visit} />?
-        </p>
-      )}
+      {suggestions.length > 0 && <p id="suggestions">Did you mean {namesOf(suggestions, base)}?</p>}
       <p class="muted">
-        The search box does not search bodies; <a href={`${visit.base}/events#filters`}>the filter</a> does. Erased
-        events are found only by their id.
+        The search box does not search bodies; <a href={`${base}/events#filters`}>the filter</a> does. Erased events are
+        found only by their id.
       </p>
     </>
   );

@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import type { SearchOrder, EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/rules/waiting.ts';
 import { number, plural, relative, shortTime, timestamp } from '../../ops/words/format.ts';
@@ -6,10 +7,10 @@ import { eventHref, eventPath, eventsHref } from '../parts/filter-fields.ts';
 import { ROWS, orderedQuery } from '../parts/list-query.tsx';
 import { ChooseHead, State } from '../parts/list-table.tsx';
 import { Listed, listedName, StoredText } from '../parts/stored-text.tsx';
-import { WaitInBrief } from '../parts/why-it-waits.tsx';
+import { WaitInBrief } from '../parts/waiting.tsx';
 import type { Visit } from '../visit.ts';
 
-/** What only some events have; a column that none of those shown has anything in is left out. */
+/** The columns that are left out if no event shown has anything in them. */
 const SELDOM: Readonly<Record<string, (event: EventSummary) => boolean>> = {
   endpoint: ({ endpoint }) => endpoint !== 'default',
   waits: ({ state }) => state === 'pending',
@@ -22,17 +23,22 @@ const SELDOM: Readonly<Record<string, (event: EventSummary) => boolean>> = {
 
 interface TableParts {
   readonly events: readonly EventSummary[];
-  /** why those that are pending wait, by their `seq` */
   readonly waits: ReadonlyMap<number, Wait | null>;
   readonly visit: Visit;
-  /** `null` where there is no choice */
+  /** `null` if the list has only one order */
   readonly order: SearchOrder | null;
 }
 
 /** Events, a line for each. Every row has all columns, so that rows which come later fit in. */
 export function EventsTable({ events, waits, visit, order }: TableParts) {
+  const { base, now, visitor } = visit;
   const without = Object.entries(SELDOM).flatMap(([column, has]) => (events.some(has) ? [] : [column]));
-  const mayChoose = visit.visitor.role === 'operator';
+  const mayChoose = visitor.role === 'operator';
+  const head = (name: string, column?: string) => (
+    <th scope="col" data-col={column}>
+      {name}
+    </th>
+  );
   return (
     <table class="list events" id="events" data-without={without.join(' ')} data-rows={ROWS}>
       <thead>
@@ -42,145 +48,108 @@ export function EventsTable({ events, waits, visit, order }: TableParts) {
               <ChooseHead />
             </th>
           )}
-          <th scope="col">event</th>
-          <th scope="col">id</th>
-          <th scope="col" data-col="endpoint">
-            endpoint
-          </th>
-          <th scope="col">state</th>
-          <th scope="col" data-col="waits">
-            waiting for
-          </th>
-          <th scope="col" data-col="about">
-            entity{' '}
-          </th>
-          <Sorted name="received" order={order} by={order === 'newest' ? 'oldest' : 'newest'} visit={visit} />
-          <th scope="col" data-col="again">
-            sent again
-          </th>
-          <th scope="col" data-col="attempts">
-            attempts
-          </th>
-          <Sorted name="died" order={order} by="failed" visit={visit} />
-          <th scope="col" data-col="error">
-            last error
-          </th>
+          {head('event')}
+          {head('id')}
+          {head('endpoint', 'endpoint')}
+          {head('state')}
+          {head('waiting for', 'waits')}
+          {head('entity ', 'about')}
+          {sortedHead('received', order, order === 'newest' ? 'oldest' : 'newest', visit)}
+          {head('sent again', 'again')}
+          {head('attempts', 'attempts')}
+          {sortedHead('died', order, 'failed', visit)}
+          {head('last error', 'error')}
         </tr>
       </thead>
       <tbody>
         {events.map((event) => (
-          <EventRow event={event} wait={waits.get(event.seq) ?? null} visit={visit} mayChoose={mayChoose} />
+          <tr id={`event-${event.seq}`} data-href={eventHref(base, event)} data-event={eventPath(event)}>
+            {mayChoose && (
+              <td data-col="choose">
+                <input
+                  type="checkbox"
+                  name="event"
+                  value={eventPath(event)}
+                  aria-label={`Select ${oneLine(event.id)}`}
+                />
+              </td>
+            )}
+            <th scope="row" data-col="event">
+              <a
+                href={eventHref(base, event)}
+                aria-label={event.type === null ? undefined : listedName(event.type, 40)}
+              >
+                <Listed text={event.type ?? 'unknown type'} atMost={40} end={10} />
+              </a>
+            </th>
+            {Object.entries(cellsOf(event, waits.get(event.seq) ?? null, base, now)).map(([column, cell]) => (
+              <td data-col={column}>{cell}</td>
+            ))}
+          </tr>
         ))}
       </tbody>
     </table>
   );
 }
 
-/** The head of a column that the list can be in the order of. */
-function Sorted({
-  name,
-  order,
-  by,
-  visit,
-}: Pick<TableParts, 'order' | 'visit'> & { readonly name: 'received' | 'died'; readonly by: SearchOrder }) {
+function sortedHead(name: 'received' | 'died', order: SearchOrder | null, by: SearchOrder, { url }: Visit) {
   const isBy = order !== null && (name === 'died') === (order === 'failed');
   const direction = !isBy ? undefined : order === 'oldest' ? 'ascending' : 'descending';
-  const isLink = order !== null && order !== by;
   return (
     <th scope="col" data-col={name} aria-sort={direction}>
-      {isLink ? <a href={orderedQuery(visit.url, by)}>{name}</a> : name}
+      {order !== null && order !== by ? <a href={orderedQuery(url, by)}>{name}</a> : name}
       {direction !== undefined && <span aria-hidden="true">{direction === 'ascending' ? ' ↑' : ' ↓'}</span>}
     </th>
   );
 }
 
-function EventRow({
-  event,
-  wait,
-  visit: { base, now },
-  mayChoose,
-}: {
-  readonly event: EventSummary;
-  readonly wait: Wait | null;
-  readonly visit: Visit;
-  readonly mayChoose: boolean;
-}) {
-  const { seq, id, endpoint, type, entity, attempts, redeliveries, conflicts, settledAt, lastError } = event;
-  const href = eventHref(base, event);
+function cellsOf(event: EventSummary, wait: Wait | null, base: string, now: Date): Readonly<Record<string, Child>> {
+  const { id, endpoint, state, entity, attempts, redeliveries, conflicts, receivedAt, settledAt, lastError } = event;
   const again = redeliveries > 0 ? plural(redeliveries, 'time') : '';
-  return (
-    <tr id={`event-${seq}`} data-href={href} data-event={eventPath(event)}>
-      {mayChoose && (
-        <td data-col="choose">
-          <input type="checkbox" name="event" value={eventPath(event)} aria-label={`Select ${oneLine(id)}`} />
-        </td>
-      )}
-      <th scope="row" data-col="event">
-        <a href={href} aria-label={type === null ? undefined : listedName(type, 40)}>
-          <Listed text={type ?? 'unknown type'} atMost={40} end={10} />
-        </a>
-      </th>
-      <td data-col="id">
+  const error = lastError === null ? '' : `${lastError.name}: ${lastError.message}`;
+  const isDated = receivedAt.toISOString().slice(0, 10) !== now.toISOString().slice(0, 10);
+  const time = (at: Date, name?: string) => (
+    <time datetime={at.toISOString()} title={timestamp(at)} class={name}>
+      {shortTime(at, now)}
+    </time>
+  );
+  return {
+    id: (
+      <>
         <span class="id">
           <Listed text={id} atMost={22} />
         </span>{' '}
         <button type="button" class="copy" data-copy={id} tabindex={-1} aria-label="Copy the id" hidden>
           Copy
         </button>
-      </td>
-      <td data-col="endpoint">{endpoint !== 'default' && <Listed text={endpoint} atMost={24} />}</td>
-      <td data-col="state">
-        <State summary={event} />
-      </td>
-      <td data-col="waits">
-        <WaitInBrief wait={wait} base={base} now={now} />
-      </td>
-      <td data-col="about">
-        {entity !== null && (
-          <a href={eventsHref(base, { endpoint, entity })} aria-label={listedName(entity, 20)}>
-            <Listed text={entity} atMost={20} />
-          </a>
-        )}
-      </td>
-      <td data-col="received">
-        <ShortTime at={event.receivedAt} now={now} />
-      </td>
-      <td data-col="again">
+      </>
+    ),
+    endpoint: endpoint !== 'default' && <Listed text={endpoint} atMost={24} />,
+    state: <State summary={event} />,
+    waits: <WaitInBrief wait={wait} base={base} now={now} />,
+    about: entity !== null && (
+      <a href={eventsHref(base, { endpoint, entity })} aria-label={listedName(entity, 20)}>
+        <Listed text={entity} atMost={20} />
+      </a>
+    ),
+    received: (
+      <>
+        {time(receivedAt, isDated ? 'dated' : undefined)} <span class="muted">({relative(receivedAt, now)})</span>
+      </>
+    ),
+    again: (
+      <>
         {again}
         {conflicts > 0 && <strong>{again === '' ? '' : ', '}conflict</strong>}
-      </td>
-      <td data-col="attempts">{attempts > 0 && number(attempts)}</td>
-      <td data-col="died">
-        {event.state === 'dead' && settledAt !== null && (
-          <time datetime={settledAt.toISOString()} title={timestamp(settledAt)}>
-            {shortTime(settledAt, now)}
-          </time>
-        )}
-      </td>
-      <td data-col="error">
-        {lastError !== null && (
-          <span
-            class={event.state === 'processed' ? 'muted' : undefined}
-            title={oneLine(`${lastError.name}: ${lastError.message}`, 1_000)}
-          >
-            {/* It is over, and all went well after it. */}
-            {event.state === 'processed' && 'before: '}
-            <StoredText text={`${lastError.name}: ${lastError.message}`} atMost={160} />
-          </span>
-        )}
-      </td>
-    </tr>
-  );
-}
-
-function ShortTime({ at, now }: { readonly at: Date; readonly now: Date }) {
-  const isDated = at.toISOString().slice(0, 10) !== now.toISOString().slice(0, 10);
-  return (
-    <>
-      <time datetime={at.toISOString()} title={timestamp(at)} class={isDated ? 'dated' : undefined}>
-        {shortTime(at, now)}
-      </time>{' '}
-      <span class="muted">({relative(at, now)})</span>
-    </>
-  );
+      </>
+    ),
+    attempts: attempts > 0 && number(attempts),
+    died: state === 'dead' && settledAt !== null && time(settledAt),
+    error: lastError !== null && (
+      <span class={state === 'processed' ? 'muted' : undefined} title={oneLine(error, 1_000)}>
+        {state === 'processed' && 'before: '}
+        <StoredText text={error} atMost={160} />
+      </span>
+    ),
+  };
 }

@@ -7,8 +7,8 @@ import { age, bounded, latency, percent, plural } from '../../ops/words/format.t
 import { typesText } from '../../ops/words/watch-words.ts';
 import { VERSION } from '../../version.ts';
 import { eventHref } from '../parts/filter-fields.ts';
-import { UnhandledEvents } from '../parts/held-types.tsx';
-import { DataTable, Facts } from '../parts/list-table.tsx';
+import { UnhandledEvents } from '../parts/waiting.tsx';
+import { DataTable, Facts, Panel } from '../parts/list-table.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -45,25 +45,23 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               </ul>
             </div>
           )}
-          <section class="panel" id="standing">
-            <h2>Status</h2>
+          <Panel id="standing" title="Status">
             {'problem' in figures ? (
               <p class="warning">
                 The inbox cannot be read: <StoredText text={figures.problem} atMost={500} />
               </p>
             ) : (
-              <Standing figures={figures} visit={visit} />
+              standingOf(figures, visit)
             )}
-          </section>
+          </Panel>
           {!('problem' in figures) && (
             <>
               <UnhandledEvents visit={visit} unhandled={figures.unhandled} />
-              <Processors processing={figures.processing} now={now} />
+              {processorsPanel(figures.processing, now)}
             </>
           )}
         </div>
-        <section class="panel">
-          <h2>Monitoring endpoints</h2>
+        <Panel title="Monitoring endpoints">
           <Facts
             facts={[
               [link('/health/live'), 'Returns 200 while the process runs. Requires no login.'],
@@ -77,9 +75,8 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               [link('/metrics'), 'Returns Prometheus metrics. Requires a login.'],
             ]}
           />
-        </section>
-        <section class="panel">
-          <h2>This process</h2>
+        </Panel>
+        <Panel title="This process">
           <Facts
             facts={[
               ['hookbox', VERSION],
@@ -87,7 +84,7 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               ['running for', age(process.uptime() * 1_000)],
             ]}
           />
-        </section>
+        </Panel>
       </>
     ),
   };
@@ -102,13 +99,10 @@ async function figuresOf(inbox: AnyInbox, now: Date): Promise<Stats | { readonly
   }
 }
 
-function Standing({
-  figures: { now: standing, answerMs, handlerMs, rejectionRate, totals, traffic },
-  visit: { base, now },
-}: {
-  readonly figures: Stats;
-  readonly visit: Visit;
-}) {
+function standingOf(
+  { now: standing, answerMs, handlerMs, rejectionRate, totals, traffic }: Stats,
+  { base, now }: Visit,
+) {
   const { pending, processing, retrying, dead, oldestPending } = standing;
   const times = ({ count, p50, p99 }: Stats['answerMs'], what: string): string =>
     count === 0 ? 'none' : `p50 ${latency(p50)}, p99 ${latency(p99)}, for ${what}`;
@@ -162,11 +156,9 @@ function Standing({
 }
 
 /** The processors that run, and the types that none handles. */
-function Processors({ processing, now }: { readonly processing: Processing; readonly now: Date }) {
-  const { processors, missing } = processing;
+function processorsPanel({ processors, missing }: Processing, now: Date) {
   return (
-    <section class="panel" id="processors">
-      <h2>Processors</h2>
+    <Panel id="processors" title="Processors">
       {missing.map(({ endpoint, types, since }) => (
         <p class="warning">
           No processor for <StoredText text={typesText(types)} />
@@ -203,6 +195,6 @@ function Processors({ processing, now }: { readonly processing: Processing; read
           ]}
         />
       )}
-    </section>
+    </Panel>
   );
 }

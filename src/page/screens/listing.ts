@@ -16,32 +16,27 @@ import { readFilter } from '../parts/filter-fields.ts';
 import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.tsx';
 import type { Visit } from '../visit.ts';
 
-/** What the URL of the Events screen asks for, and what was found. */
+/** The events that the URL of the Events screen asks for. */
 export interface Listing extends Pick<ListQuery, 'order' | 'isFurther' | 'isNoneYet'> {
-  /** what the list is of, in its order: what is done with all of them reaches as far, and no further */
+  /** the events of the list in its order, which are also those of an action on all */
   readonly filter: EventFilter;
-  /** what the text of the search box was taken for */
   readonly reading: TextReading | null;
   readonly problems: readonly string[];
-  /** `null` with a filter that cannot be read: half a filter would show other events than those asked for */
+  /** `null` for a filter that cannot be read */
   readonly listed: Listed | null;
 }
 
-/** A page of events. */
 export interface Listed {
   readonly events: readonly EventSummary[];
-  /** why those that are pending wait, by their `seq` */
   readonly waits: ReadonlyMap<number, Wait | null>;
   readonly next: FindPlace | number | null;
   readonly nextAt?: Date;
   readonly examined: number;
-  /** how much of the file was looked at by then, from 0 to 1; `null` where that is not known */
+  /** the share of the inbox that was searched, from 0 to 1, if it is known */
   readonly looked: number | null;
-  /** as many as were asked for */
   readonly limit: number;
-  /** of all that fit; `null` where somebody goes on */
+  /** of all matches; `null` if the page knows it already */
   readonly count: EventCount | null;
-  /** what may have been meant, where nothing fits */
   readonly suggestions: readonly Suggestion[];
 }
 
@@ -59,13 +54,13 @@ export async function findListing(visit: Visit): Promise<Listing> {
     const listed = await byFilter(visit, query, inOrder);
     return { ...unlisted, filter: inOrder, problems: [], listed };
   } catch (failure) {
-    // A path of the body that cannot be one, for example.
+    // For example an invalid path in a body.
     if (failure instanceof ConfigurationError) return { ...unlisted, problems: [failure.message] };
     throw failure;
   }
 }
 
-/** What the order by death lists of what fits: it leaves out whatever is not dead, and tombstones. */
+/** The order by death leaves out tombstones, and events that are not dead. */
 function deadIn(filter: EventFilter): EventFilter {
   const { states = ['dead'], failedSince, failedUntil } = filter;
   const hasTime = failedSince !== undefined || failedUntil !== undefined;
@@ -94,12 +89,12 @@ async function byFilter(visit: Visit, query: ListQuery, filter: EventFilter): Pr
   return { ...page, limit, waits, looked, count, suggestions: [] };
 }
 
-/** What fits the text of the search box, what has failed first. Whoever asks with other fields has them left out. */
+/** Events that match the text in the search box, failed ones first. Other fields of the URL do not count. */
 async function byText(visit: Visit, query: ListQuery, text: string): Promise<Listing> {
   const { operated } = visit;
   const { limit, order, isFurther, isNoneYet } = query;
   const kinds = kindsFor(visit);
-  // A URL can say what it likes.
+  // A URL may name a merchant although this page masks merchants.
   const at = query.at?.takenFor === 'merchant' && !kinds.includes('merchant') ? null : query.at;
   const reading = await readText(operated.inbox, text, { kinds, taken: at });
   const page = await failedFirst(operated.inbox, reading, { at, limit });
@@ -116,7 +111,7 @@ async function byText(visit: Visit, query: ListQuery, text: string): Promise<Lis
   return { filter: reading.filter, reading, order, isFurther, isNoneYet, problems: [], listed };
 }
 
-/** Nobody finds out by the beginnings of names what is masked. */
+/** Beginnings of names must not reveal a masked value. */
 function kindsFor({ refusal }: Visit): readonly FoundName['what'][] {
   const isMasked = (refusal?.({ merchant: '' }) ?? null) !== null;
   return isMasked ? ['id', 'entity'] : ['id', 'entity', 'merchant'];
@@ -130,7 +125,6 @@ async function lookedAt({ operated }: Visit, order: SearchOrder, seq: number | n
   return Math.min(Math.max(share, 0), 1);
 }
 
-/** Asked for all of a page at once. */
 async function waitsOf({ operated, now }: Visit, events: readonly EventSummary[]): Promise<Listed['waits']> {
   const pending = events.filter(({ state }) => state === 'pending');
   if (pending.length === 0) return new Map();
@@ -138,7 +132,7 @@ async function waitsOf({ operated, now }: Visit, events: readonly EventSummary[]
   return new Map(pending.map(({ seq }, n) => [seq, waits[n] ?? null]));
 }
 
-/** A script that goes on by itself has told the count before, and takes no other. */
+/** The count, which the script ignores when it continues a search. */
 async function countOf(
   { operated, liveOnly = false }: Visit,
   { isFurther, limit }: ListQuery,
@@ -147,7 +141,7 @@ async function countOf(
 ): Promise<EventCount | null> {
   if (limit < ROWS || (liveOnly && isFurther)) return null;
   if (next === null && !isFurther) return { count: events.length, more: false, cut: false };
-  // It was told once, and much would have to be looked at to tell it anew.
+  // An update does not repeat a count that reads many events.
   if (liveOnly && (filter.text ?? filter.error ?? filter.body) !== undefined) return null;
   return countEvents(operated.inbox, filter);
 }

@@ -1,3 +1,4 @@
+import { Panel } from '../parts/list-table.tsx';
 import type { Child } from 'hono/jsx';
 import { eventTypes } from '../../events/event-types.ts';
 import { LONGEST_ENDPOINT, prunableStates, type PrunableState } from '../../inbox/event.ts';
@@ -10,31 +11,44 @@ import { ActForm, ExportMenu, ReasonField } from '../parts/act-form.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
-/** Prune, erase, export, import and backup: for operators, each with what it would do. */
+/** Prune, erase, export, import and backup, for operators. */
 export async function maintenanceScreen(visit: Visit, preview?: MaintenancePreview): Promise<Screen> {
-  const isOperator = visit.visitor.role === 'operator';
   return {
     title: 'Maintenance',
     current: '/maintenance',
-    content: isOperator ? (
-      <>
-        {preview !== undefined && <Preview visit={visit} preview={preview} />}
-        <Prune visit={visit} />
-        <Erase visit={visit} />
-        <Export visit={visit} />
-        <Import visit={visit} />
-        <Backup visit={visit} />
-      </>
-    ) : (
-      <p class="notice">Your role is viewer. Only operators can prune, erase, export, import or back up events here.</p>
-    ),
+    content:
+      visit.visitor.role === 'operator' ? (
+        <>
+          {preview !== undefined && previewOf(visit, preview)}
+          {prunePanel(visit)}
+          {erasePanel(visit)}
+          {exportPanel(visit)}
+          {importPanel(visit)}
+          {backupPanel(visit)}
+        </>
+      ) : (
+        <p class="notice">
+          Your role is viewer. Only operators can prune, erase, export, import or back up events here.
+        </p>
+      ),
   };
 }
 
-function Prune({ visit }: { readonly visit: Visit }) {
+const LOSES = {
+  prune:
+    'This permanently deletes the bodies, conflicting bodies and error messages of these events. The ids stay, so ' +
+    'redeliveries are still recognised.',
+  erase:
+    'This permanently deletes the bodies, conflicting bodies and error messages of all its events, whatever their state. ' +
+    'Erased pending events will never be handled. The ids stay, so redeliveries are still recognised.',
+  export: 'Nothing is deleted. The file contains every body, so protect it as you protect the inbox.',
+  import: 'Nothing is deleted. Events whose ids are already in the inbox do not change.',
+  backup: 'Nothing is deleted. The file is a complete copy with every body, so protect it as you protect the inbox.',
+} as const;
+
+function prunePanel(visit: Visit) {
   return (
-    <section class="panel" id="prune">
-      <h2>Prune old events</h2>
+    <Panel id="prune" title="Prune old events">
       <p>{LOSES.prune}</p>
       <ActForm visit={visit} to="/maintenance/prune" label="Preview a prune">
         <p>
@@ -71,18 +85,23 @@ function Prune({ visit }: { readonly visit: Visit }) {
             </label>
           </fieldset>
         </details>
-        <p class="actions">
-          <button type="submit">Preview the prune…</button>
-        </p>
+        {submit('Preview the prune…')}
       </ActForm>
-    </section>
+    </Panel>
   );
 }
 
-function Erase({ visit }: { readonly visit: Visit }) {
+function submit(words: string) {
   return (
-    <section class="panel" id="erase">
-      <h2>Erase an order, cart or product</h2>
+    <p class="actions">
+      <button type="submit">{words}</button>
+    </p>
+  );
+}
+
+function erasePanel(visit: Visit) {
+  return (
+    <Panel id="erase" title="Erase an order, cart or product">
       <p>{LOSES.erase}</p>
       <ActForm visit={visit} to="/maintenance/erase" label="Preview an erasure">
         <p>
@@ -91,29 +110,30 @@ function Erase({ visit }: { readonly visit: Visit }) {
             <input type="text" name="entity" maxlength={1_000} placeholder="order:mer_7:ord_42" required />
           </label>
         </p>
-        <p class="actions">
-          <button type="submit">Preview the erasure…</button>
-        </p>
+        {submit('Preview the erasure…')}
       </ActForm>
-    </section>
+    </Panel>
   );
 }
 
-const NO_COPIES = 'This page masks fields, so it offers no export or backup. Run this command on the server: ';
-
-function Export({ visit }: { readonly visit: Visit }) {
+function commandInstead(act: 'export' | 'backup', { named }: Visit) {
   return (
-    <section class="panel" id="export">
-      <h2>Export</h2>
+    <p>
+      This page masks fields, so it offers no export or backup. Run this command on the server:{' '}
+      <code>{copyingCommand(act, named)}</code>
+    </p>
+  );
+}
+
+function exportPanel(visit: Visit) {
+  return (
+    <Panel id="export" title="Export">
       <p>
         The file has one line of JSON per event, with the exact body, the state and the attempts. It includes
         tombstones. {LOSES.export}
       </p>
       {visit.masks ? (
-        <p>
-          {NO_COPIES}
-          <code>{copyingCommand('export', visit.named)}</code>
-        </p>
+        commandInstead('export', visit)
       ) : (
         <>
           <ExportMenu visit={visit} id="export-all" what="all events" filter={{}} isOpen />
@@ -124,17 +144,16 @@ function Export({ visit }: { readonly visit: Visit }) {
           </p>
         </>
       )}
-    </section>
+    </Panel>
   );
 }
 
-/** As much as the page takes in one request; the command takes any size. */
+/** The most that the page takes in one request; the command takes any size. */
 const UPLOAD_MIB = 64;
 
-function Import({ visit }: { readonly visit: Visit }) {
+function importPanel(visit: Visit) {
   return (
-    <section class="panel" id="import">
-      <h2>Import</h2>
+    <Panel id="import" title="Import">
       <p>
         Here you can import an export file of up to {number(UPLOAD_MIB)} MiB. Import larger files with{' '}
         <code>{copyingCommand('import', visit.named)}</code>. {LOSES.import}
@@ -154,86 +173,58 @@ function Import({ visit }: { readonly visit: Visit }) {
         <p>
           <ReasonField />
         </p>
-        <p class="actions">
-          <button type="submit">Import the file</button>
-        </p>
+        {submit('Import the file')}
       </ActForm>
-    </section>
+    </Panel>
   );
 }
 
-function Backup({ visit }: { readonly visit: Visit }) {
+function backupPanel(visit: Visit) {
+  const hasFile = visit.operated.inbox.file !== undefined;
   return (
-    <section class="panel" id="backup">
-      <h2>Back up</h2>
-      <BackupForm visit={visit} />
-    </section>
-  );
-}
-
-function BackupForm({ visit }: { readonly visit: Visit }) {
-  if (visit.operated.inbox.file === undefined) return <p>{copyInPostgres(visit.named)}</p>;
-  return (
-    <>
-      <p>Download a consistent copy of the inbox. The inbox can stay in use. {LOSES.backup}</p>
-      {visit.masks ? (
-        <p>
-          {NO_COPIES}
-          <code>{copyingCommand('backup', visit.named)}</code>
-        </p>
-      ) : (
+    <Panel id="backup" title="Back up">
+      <p>
+        {hasFile
+          ? `Download a consistent copy of the inbox. The inbox can stay in use. ${LOSES.backup}`
+          : copyInPostgres(visit.named)}
+      </p>
+      {hasFile && visit.masks && commandInstead('backup', visit)}
+      {hasFile && !visit.masks && (
         <ActForm visit={visit} to="/maintenance/backup" label="Back up">
-          <p class="actions">
-            <button type="submit">Download a backup</button>
-          </p>
+          {submit('Download a backup')}
         </ActForm>
       )}
-    </>
+    </Panel>
   );
 }
 
-/** What an action of the Maintenance screen would do, or why it was not done. */
+/** What an action would do, or why it was not done. */
 export type MaintenancePreview =
   | {
       readonly act: 'prune';
       readonly olderThanDays: number;
-      /** what that came to when it was asked: the confirmation means the very events that were counted */
+      /** the time of the preview minus the days: the confirmation means the events that were counted */
       readonly settledBefore: Date;
       readonly states: readonly PrunableState[];
       /** all types when empty */
       readonly types: readonly string[];
       /** all endpoints when empty */
       readonly endpoint: string;
-      /** how many events would be pruned */
       readonly count: number;
       readonly again?: AskedAgain;
     }
   | { readonly act: 'erase'; readonly entity: string; readonly report: EraseReport; readonly again?: AskedAgain }
   | { readonly act: 'problem'; readonly message: string };
 
-/** A confirmation that was not enough. */
+/** Why a confirmation did not count, and the reason that came with it. */
 export interface AskedAgain {
-  /** why it was not */
   readonly message: string;
-  /** the reason that came with it */
   readonly reason: string;
 }
 
-/** What is lost by an action: there must be no surprises. */
-const LOSES = {
-  prune:
-    'This permanently deletes the bodies, conflicting bodies and error messages of these events. The ids stay, so ' +
-    'redeliveries are still recognised.',
-  erase:
-    'This permanently deletes the bodies, conflicting bodies and error messages of all its events, whatever their state. ' +
-    'Erased pending events will never be handled. The ids stay, so redeliveries are still recognised.',
-  export: 'Nothing is deleted. The file contains every body, so protect it as you protect the inbox.',
-  import: 'Nothing is deleted. Events whose ids are already in the inbox do not change.',
-  backup: 'Nothing is deleted. The file is a complete copy with every body, so protect it as you protect the inbox.',
-} as const;
+type PreviewOf<Act extends MaintenancePreview['act']> = Extract<MaintenancePreview, { readonly act: Act }>;
 
-/** What an action would do, with the form that does it. */
-function Preview({ visit, preview }: { readonly visit: Visit; readonly preview: MaintenancePreview }) {
+function previewOf(visit: Visit, preview: MaintenancePreview) {
   switch (preview.act) {
     case 'problem':
       return (
@@ -242,28 +233,19 @@ function Preview({ visit, preview }: { readonly visit: Visit; readonly preview: 
         </p>
       );
     case 'prune':
-      return <PrunePreview visit={visit} {...preview} />;
+      return prunePreview(visit, preview);
     case 'erase':
-      return <ErasePreview visit={visit} {...preview} />;
+      return erasePreview(visit, preview);
   }
 }
 
-type PreviewOf<Act extends MaintenancePreview['act']> = Extract<MaintenancePreview, { readonly act: Act }>;
-
-function PrunePreview({
-  visit,
-  olderThanDays,
-  settledBefore,
-  states,
-  types,
-  endpoint,
-  count,
-  again,
-}: PreviewOf<'prune'> & { readonly visit: Visit }) {
+function prunePreview(visit: Visit, preview: PreviewOf<'prune'>) {
+  const { olderThanDays, settledBefore, states, types, endpoint, count, again } = preview;
   const when = olderThanDays === 0 ? 'already settled' : `settled more than ${plural(olderThanDays, 'day')} ago`;
   const ofTypes =
     types.length === 0 ? 'of all types' : `of type ${types.map((type) => oneLine(type, 60)).join(' or ')}`;
   const atEndpoint = endpoint === '' ? '' : `, at the endpoint ${oneLine(endpoint, 60)}`;
+  const hidden = (name: string, value: string) => <input type="hidden" name={name} value={value} />;
   return (
     <Confirmation found={count}>
       <p>
@@ -276,25 +258,19 @@ function PrunePreview({
       {count > 0 && (
         <ActForm visit={visit} to="/maintenance/prune" label="Confirm the prune">
           <p>{LOSES.prune}</p>
-          <input type="hidden" name="olderThanDays" value={String(olderThanDays)} />
-          <input type="hidden" name="settledBefore" value={settledBefore.toISOString()} />
-          {states.map((state) => (
-            <input type="hidden" name="states" value={state} />
-          ))}
-          {types.map((type) => (
-            <input type="hidden" name="types" value={type} />
-          ))}
-          {endpoint !== '' && <input type="hidden" name="endpoint" value={endpoint} />}
-          <Confirm visit={visit} count={count} typed="count" again={again}>
-            Prune {plural(count, 'event')}
-          </Confirm>
+          {hidden('olderThanDays', String(olderThanDays))}
+          {hidden('settledBefore', settledBefore.toISOString())}
+          {states.map((state) => hidden('states', state))}
+          {types.map((type) => hidden('types', type))}
+          {endpoint !== '' && hidden('endpoint', endpoint)}
+          {confirm(visit, count, again, 'To confirm, type the number of events', 'numeric', 'Prune')}
         </ActForm>
       )}
     </Confirmation>
   );
 }
 
-function ErasePreview({ visit, entity, report, again }: PreviewOf<'erase'> & { readonly visit: Visit }) {
+function erasePreview(visit: Visit, { entity, report, again }: PreviewOf<'erase'>) {
   const { erased, inProcessing, logEmptied } = report;
   const left = leftInLog(logEmptied);
   return (
@@ -314,9 +290,7 @@ function ErasePreview({ visit, entity, report, again }: PreviewOf<'erase'> & { r
         <ActForm visit={visit} to="/maintenance/erase" label="Confirm the erasure">
           <p>{LOSES.erase}</p>
           <input type="hidden" name="entity" value={entity} />
-          <Confirm visit={visit} count={erased} typed="entity" again={again}>
-            Erase {plural(erased, 'event')}
-          </Confirm>
+          {confirm(visit, erased, again, 'To confirm, type the name shown above', undefined, 'Erase')}
         </ActForm>
       )}
     </Confirmation>
@@ -325,37 +299,25 @@ function ErasePreview({ visit, entity, report, again }: PreviewOf<'erase'> & { r
 
 function Confirmation({ found, children }: { readonly found: number; readonly children: Child }) {
   return (
-    <section class="panel" id="preview">
-      <h2>Preview: nothing has been deleted</h2>
+    <Panel id="preview" title="Preview: nothing has been deleted">
       {children}
       {found === 0 && <p class="muted">Nothing to confirm.</p>}
-    </section>
+    </Panel>
   );
 }
-
-/** The text that the operator types before anything is lost. */
-const TO_TYPE = {
-  count: 'To confirm, type the number of events',
-  entity: 'To confirm, type the name shown above',
-} as const;
 
 /**
  * The count goes back with the confirmation, so that the action does what the page showed. The field is required, so
  * pressing Enter, however often, does nothing.
  */
-function Confirm({
-  visit,
-  count,
-  typed,
-  again,
-  children,
-}: {
-  readonly visit: Visit;
-  readonly count: number;
-  readonly typed: keyof typeof TO_TYPE;
-  readonly again: AskedAgain | undefined;
-  readonly children: Child;
-}) {
+function confirm(
+  visit: Visit,
+  count: number,
+  again: AskedAgain | undefined,
+  toType: string,
+  inputmode: 'numeric' | undefined,
+  verb: string,
+) {
   return (
     <>
       <input type="hidden" name="confirm" value={String(count)} />
@@ -369,12 +331,12 @@ function Confirm({
       </p>
       <p>
         <label>
-          {TO_TYPE[typed]}{' '}
+          {toType}{' '}
           <input
             type="text"
             name="typed"
             maxlength={1_000}
-            inputmode={typed === 'count' ? 'numeric' : undefined}
+            inputmode={inputmode}
             autocomplete="off"
             autocapitalize="off"
             spellcheck={false}
@@ -385,7 +347,7 @@ function Confirm({
       <p class="actions">
         <a href={`${visit.base}/maintenance`}>Cancel</a>{' '}
         <button type="submit" class="danger">
-          {children}
+          {verb} {plural(count, 'event')}
         </button>
       </p>
     </>

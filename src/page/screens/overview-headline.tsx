@@ -9,9 +9,8 @@ import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { age, bounded, number, plural } from '../../ops/words/format.ts';
 import { calmText, sinceText, warningsOf, type Warning } from '../../ops/words/watch-words.ts';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
-import { AfterColon, TypeAt } from '../parts/held-types.tsx';
+import { AfterColon, TypeAt, Culprit } from '../parts/waiting.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
-import { Culprit } from '../parts/why-it-waits.tsx';
 import type { Visit } from '../visit.ts';
 import { whatWaits, type Stuck, type Waiters } from './stuck-events.ts';
 
@@ -219,7 +218,6 @@ function pausedInWords(pause: Pause, base: string, now: Date) {
   );
 }
 
-/** Something that an operator should see to. */
 export type Trouble =
   | { readonly what: 'dead'; readonly dead: Gauge; readonly groups: readonly DeadGroup[]; readonly since: Date | null }
   /** no deliveries arrive, all are rejected, or no processor handles them */
@@ -235,9 +233,7 @@ export type Trouble =
 
 export interface Seen {
   readonly dead: Gauge;
-  /** the largest first */
   readonly groups: readonly DeadGroup[];
-  /** the worst first */
   readonly warnings: readonly Warning[];
   readonly changes: Pick<Changes, 'types' | 'release'>;
   readonly pauses: readonly Pause[];
@@ -246,7 +242,6 @@ export interface Seen {
 
 const PAUSES_TOLD = 5;
 
-/** The pauses that most events wait for. */
 export function pausesToTell(pauses: readonly Pause[]): readonly Pause[] {
   return pauses
     .filter(({ waiting }) => waiting > 0)

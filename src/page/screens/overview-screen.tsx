@@ -11,11 +11,10 @@ import { oneLine } from '../../printable.ts';
 import { LatencyChart } from '../charts/latency-chart.tsx';
 import { OutcomesChart } from '../charts/outcomes-chart.tsx';
 import { AtEndpoint, breaking, EntityName, Shortened } from '../parts/stored-text.tsx';
-import { DataTable, type Column } from '../parts/list-table.tsx';
-import { PausedTypes, UnhandledEvents } from '../parts/held-types.tsx';
+import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
+import { PausedTypes, UnhandledEvents, WaitInBrief, WhyItWaits } from '../parts/waiting.tsx';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
 import { Time, rangeOf, Ranges, stepsOf } from '../parts/time.tsx';
-import { WaitInBrief, WhyItWaits } from '../parts/why-it-waits.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { Headline, pausesToTell } from './overview-headline.tsx';
 import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';
@@ -56,29 +55,19 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
             <OutcomesChart {...span} base={visit.base} marks={changes.marks} />
             <TypeChanges changes={changes} />
           </div>
-          <Tiles visit={visit} figures={figures} rangeLabel={range.label} />
+          {tiles(visit, figures, range.label)}
           {/* The headline tells of the other pauses, and of types without a processor. */}
           <PausedTypes visit={visit} pauses={pauses.filter((pause) => !told.includes(pause))} />
           <UnhandledEvents visit={visit} unhandled={{ ...figures.unhandled, waiting: [] }} />
-          <WaitingLongest visit={visit} stuck={stuck} />
-          <div class="charts" id="charts">
-            <LatencyChart {...span} total={figures.answerMs} />
-          </div>
+          {waitingLongest(visit, stuck)}
+          <LatencyChart {...span} total={figures.answerMs} />
         </div>
       </>
     ),
   };
 }
 
-function Tiles({
-  visit: { base, now },
-  figures: { totals, now: standing, redeliveryRate, since },
-  rangeLabel,
-}: {
-  readonly visit: Visit;
-  readonly figures: Stats;
-  readonly rangeLabel: string;
-}) {
+function tiles({ base, now }: Visit, { totals, now: standing, redeliveryRate, since }: Stats, rangeLabel: string) {
   const { oldestPending: oldest, dead, pending, processing, retrying } = standing;
   const tile = (id: string, name: string, figure: string, href: string, more: Child) => (
     <li class="tile" id={`tile-${id}`}>
@@ -125,14 +114,12 @@ function Tiles({
 
 const SHOWN = 5;
 
-function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit; readonly stuck: Stuck }) {
-  const { waiting, more, causes, told } = stuck;
+function waitingLongest({ base, now }: Visit, { waiting, more, causes, told }: Stuck) {
   if (waiting.length === 0) return <></>;
   const allOf = ({ entity, oldest }: Waiting): string =>
     entity === null ? eventHref(base, oldest) : eventsHref(base, { endpoint: oldest.endpoint, entity });
   return (
-    <section class="panel" id="waiting">
-      <h2>Waiting longest</h2>
+    <Panel id="waiting" title="Waiting longest">
       <DataTable
         rows={waiting.slice(0, SHOWN)}
         rowIs={(one) => ({ id: `waiting-${one.oldest.seq}`, 'data-href': allOf(one) })}
@@ -173,7 +160,7 @@ function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit
           <a href={eventsHref(base, { states: ['pending'] })}>All pending events</a>
         </p>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -185,8 +172,7 @@ export function TypeChanges({
 }) {
   const rest = types.length - SHOWN;
   return (
-    <section class="panel" id="types">
-      <h2>By type</h2>
+    <Panel id="types" title="By type">
       {types.length === 0 ? (
         <p class="muted">No handler ran in this period or in the one before it.</p>
       ) : (
@@ -208,7 +194,7 @@ export function TypeChanges({
           version or a commit hash.
         </p>
       )}
-    </section>
+    </Panel>
   );
 }
 

@@ -6,8 +6,8 @@ import { pausedTypes } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { strangerInWords } from '../../ops/words/pause-words.ts';
 import { ActForm, ReasonField } from '../parts/act-form.tsx';
-import { DataTable, type Column } from '../parts/list-table.tsx';
-import { TypeAt } from '../parts/held-types.tsx';
+import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
+import { TypeAt } from '../parts/waiting.tsx';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { Reason, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
@@ -28,22 +28,16 @@ export async function pausedScreen(visit: Visit): Promise<Screen> {
               No types are paused.
             </p>
           ) : (
-            <PausesTable pauses={pauses} named={named} visit={visit} />
+            pausesTable(pauses, named, visit)
           )}
         </div>
-        {visit.visitor.role === 'operator' && <PauseForm named={named} visit={visit} />}
+        {visit.visitor.role === 'operator' && pauseForm(named, visit)}
       </>
     ),
   };
 }
 
-interface Shown {
-  /** the endpoints that processors name */
-  readonly named: readonly string[];
-  readonly visit: Visit;
-}
-
-function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readonly Pause[] }) {
+function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: Visit) {
   const { base, now, visitor } = visit;
   const resume: Column<Pause> = [
     'resume',
@@ -93,12 +87,15 @@ function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readon
   );
 }
 
-/** Outside of `#live`, so that the text that somebody types stays. */
-function PauseForm({ named, visit }: Shown) {
+/**
+ * Outside of `#live`, so that the text that somebody types stays.
+ *
+ * @param named - the endpoints that processors name
+ */
+function pauseForm(named: readonly string[], visit: Visit) {
   const { searchParams } = visit.url;
   return (
-    <section class="panel" id="pause">
-      <h2>Pause a type</h2>
+    <Panel id="pause" title="Pause a type">
       <p>
         Deliveries of a paused type are still stored and answered, but no handler starts until you resume the type.
         Running handlers finish. Newer events of the same order, cart or product also wait.
@@ -144,6 +141,6 @@ function PauseForm({ named, visit }: Shown) {
           <button type="submit">Pause type</button>
         </ActForm>
       </div>
-    </section>
+    </Panel>
   );
 }

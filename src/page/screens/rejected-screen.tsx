@@ -6,7 +6,7 @@ import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { DataTable } from '../parts/list-table.tsx';
+import { DataTable, Panel } from '../parts/list-table.tsx';
 
 const SHOWN = 100;
 /** The inbox keeps so many lines; those of one reason may be anywhere among them. */
@@ -33,9 +33,8 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
         </p>
         <Ranges current={range} kept={only === null ? {} : { reason: only }} />
         <div id="live">
-          <Rates figures={figures} range={range} visit={visit} />
-          <section class="panel" id="latest">
-            <h2>Latest rejected deliveries</h2>
+          {ratesPanel(figures, range, visit)}
+          <Panel id="latest" title="Latest rejected deliveries">
             {only !== null && (
               <p id="only">
                 Only deliveries rejected for{' '}
@@ -50,25 +49,16 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
                 {only === null ? 'No rejected deliveries.' : 'No deliveries were rejected for this reason.'}
               </p>
             ) : (
-              <Rejections rejections={rejections} range={range} visit={visit} />
+              rejectionsTable(rejections, range, visit)
             )}
-          </section>
+          </Panel>
         </div>
       </>
     ),
   };
 }
 
-interface At {
-  readonly range: Range;
-  readonly visit: Visit;
-}
-
-function Rates({
-  figures: { rejectedByReason, rejectionRate, totals },
-  range,
-  visit,
-}: At & { readonly figures: Stats }) {
+function ratesPanel({ rejectedByReason, rejectionRate, totals }: Stats, range: Range, visit: Visit) {
   const reasons = Object.entries(rejectedByReason)
     .filter(([, count]) => count > 0)
     .sort(([, one], [, other]) => other - one);
@@ -117,12 +107,11 @@ function causeAndAdvice(reason: string, { operated }: Visit) {
   );
 }
 
-/** The lines of one reason. */
 function ofReason(reason: string, { name }: Range): string {
   return `${rangeQuery(name, { reason })}#latest`;
 }
 
-function Rejections({ rejections, range, visit }: At & { readonly rejections: readonly RejectedDelivery[] }) {
+function rejectionsTable(rejections: readonly RejectedDelivery[], range: Range, visit: Visit) {
   const { base, now, operated } = visit;
   const shown = rejections.slice(0, SHOWN);
   const count = shown.reduce((sum, rejection) => sum + rejection.count, 0);

@@ -7,25 +7,21 @@ import { listEvents } from '../../ops/find.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { listed, plural } from '../../ops/words/format.ts';
 
-/** A processor takes what is pending within a second or two. What is pending for longer waits for something. */
+/** Processors take pending events within a second or two; an event that is pending for longer waits for something. */
 const SOON_MS = 60_000;
 const LOOKED_AT = 200;
-/**
- * Of so many it is asked what they wait for: of those that wait the longest, of those of which it is not said elsewhere, and of
- * those in which something has failed.
- */
+/** The causes that are asked for: of the oldest, of those that nothing else tells about, and of those that have failed. */
 const ASKED = 5;
-/** And of what has failed one of each type, of so many. */
+/** And of one failed event of each type, up to so many types. */
 const LANES_ASKED = 12;
 
 /** Pending events about one entity, which wait for one of them. */
 export interface Waiting {
-  /** `null` for an event that stands alone */
+  /** `null` for an event without an entity */
   readonly entity: string | null;
-  /** what has waited the longest; in the order of the queue another one may come first */
+  /** the one that was received first; the queue may have another one first */
   readonly oldest: EventSummary;
   readonly count: number;
-  /** one of them has failed */
   readonly hasFailed: boolean;
 }
 
@@ -35,35 +31,30 @@ export interface Cause {
   readonly wait: Wait | null;
 }
 
-/** Some of what is pending. */
 export interface Waiters {
-  /** what has waited the longest first */
   readonly waiting: readonly Waiting[];
-  /** what has to be looked at first: of what has failed that which holds up most, else what has waited the longest */
+  /** the failed event that holds up most, or the oldest event */
   readonly first: Cause | null;
 }
 
 export interface Stuck {
-  /** what has waited the longest first */
   readonly waiting: readonly Waiting[];
-  /** what the first of them wait for, in the same order; beyond these by what has failed */
   readonly causes: ReadonlyMap<Waiting, Cause>;
-  /** what waits for something that is said of its whole type; the others are either of the two below */
+  /** those that wait because of their type, which the page tells elsewhere; the others are blocked or retried */
   readonly told: ReadonlySet<Waiting>;
-  /** what waits for more than its next attempt */
+  /** wait for more than their next attempt */
   readonly blocked: Waiters;
-  /** what has failed, is tried again, and holds up nothing */
+  /** have failed, are retried, and hold up nothing */
   readonly retries: Waiters;
-  /** there may be more of them */
   readonly more: boolean;
 }
 
 /**
- * What has been pending for more than a minute, by what it is about.
+ * Events that have been pending for more than a minute, by entity. Among thousands, these are the newest, the oldest, and
+ * those that have failed.
  *
- * @param oldest - the oldest pending events, one of each entity: among thousands, the newest are looked at, these, and what
- * has failed
- * @param lanes - the types of which it is said elsewhere what all of their events wait for
+ * @param oldest - the oldest pending event of each entity
+ * @param lanes - the types whose events wait for a reason that the page tells elsewhere
  */
 export async function findStuck(
   inbox: AnyInbox,
@@ -76,7 +67,6 @@ export async function findStuck(
   const unseen = page.next === null ? [] : oldest;
   const found = await Promise.all([
     ...unseen.map(({ endpoint, id }) => listEvents(inbox, { endpoint, id, states: ['pending'], until })),
-    // What fails is named first, so it must be among them.
     ...(page.next === null ? [] : [listEvents(inbox, { retrying: true, until }, { limit: LOOKED_AT })]),
   ]);
   const events = new Map([page, ...found].flatMap((each) => each.events).map((event) => [event.seq, event]));
@@ -114,7 +104,7 @@ export async function findStuck(
   };
 }
 
-/** It waits for what is said of its whole type, or for an event that does. Of many only their type is known. */
+/** Whether it waits because of its type, or for an event that does. Without a cause, only its type is known. */
 function isTold({ oldest }: Waiting, cause: Cause | undefined, told: ReadonlySet<string>): boolean {
   if (cause === undefined) return told.has(laneOf(oldest));
   const { event, wait } = cause;
@@ -124,7 +114,7 @@ function isTold({ oldest }: Waiting, cause: Cause | undefined, told: ReadonlySet
 
 const GOES_ON: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['later', 'next', 'running']);
 
-/** It has failed, goes on by itself, and nothing waits for it. Of many it is only asked what others of their type wait for. */
+/** Whether it has failed, is retried, and holds up nothing. Without a cause, other events of its type tell. */
 function isTriedAgain(
   { hasFailed, count, oldest }: Waiting,
   cause: Cause | undefined,
@@ -137,7 +127,7 @@ function isTriedAgain(
 
 const OF_A_LANE: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['paused', 'no processor']);
 
-/** The types that are paused or have no handler, each at its endpoint: all of these wait for the same. */
+/** The types that are paused or have no handler, each at its endpoint. */
 function heldLanes(causes: Iterable<Cause>): ReadonlySet<string> {
   return new Set(Array.from(causes).flatMap(({ event, wait }) => (OF_A_LANE.has(wait?.reason) ? [laneOf(event)] : [])));
 }
@@ -187,7 +177,7 @@ const NOUNS = {
   inventory: ['product', 'products'],
 } as const;
 const ALONE = ['event', 'events'] as const;
-/** of a rule of the application's own */
+/** named by the application */
 const NAMED_OTHERWISE = ['entity', 'entities'] as const;
 
 /** `2 orders and 1 cart` */

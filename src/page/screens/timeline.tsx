@@ -11,26 +11,24 @@ import type { Visit } from '../visit.ts';
 
 const MAX_STACK = 20_000;
 
+type Entry = TimelineEntry | FoldedAttempts;
+type Attempt = EventHistory['attempts'][number];
+
 /** Deliveries and attempts of one event, the oldest first, with what went wrong. */
-export function Timeline({
-  history,
-  visit: { base, now },
-}: {
-  readonly history: EventHistory;
-  readonly visit: Pick<Visit, 'base' | 'now'>;
-}) {
+export function timelineOf({ timeline, summary }: EventHistory, { base, now }: Visit) {
+  const isRetry = summary.attempts > 0;
   return (
     <ol class="timeline">
-      {foldedTimeline(history.timeline).map((entry, n) => (
+      {foldedTimeline(timeline).map((entry, n) => (
         <li id={idOf(entry, n)} class={`entry ${toneOf(entry, now)}`}>
           {isToCome(entry, now) ? (
             <>
-              {dueInWords(entry.at, history.summary.attempts > 0, now)} (
-              <time datetime={entry.at.toISOString()}>{timestamp(entry.at)}</time>)
+              {dueInWords(entry.at, isRetry, now)} (<time datetime={entry.at.toISOString()}>{timestamp(entry.at)}</time>
+              )
             </>
           ) : (
             <>
-              <Time at={entry.at} now={now} /> <Entry entry={entry} history={history} base={base} now={now} />
+              <Time at={entry.at} now={now} /> {inWords(entry, summary, base, now)}
             </>
           )}
         </li>
@@ -39,38 +37,24 @@ export function Timeline({
   );
 }
 
-function Entry({
-  entry,
-  history: { summary },
-  base,
-  now,
-}: {
-  readonly entry: TimelineEntry | FoldedAttempts;
-  readonly history: EventHistory;
-  readonly base: string;
-  readonly now: Date;
-}) {
+function inWords(entry: Entry, summary: EventHistory['summary'], base: string, now: Date) {
   switch (entry.what) {
     case 'stored':
-      return <>received and stored{summary.verified ? '' : ', signature not checked'}</>;
+      return `received and stored${summary.verified ? '' : ', signature not checked'}`;
     case 'redelivered':
-      return <>redelivered</>;
+      return 'redelivered';
     case 'redeliveries':
-      return <>the first of {plural(entry.count, 'redelivery', 'redeliveries')} that are not listed separately</>;
+      return `the first of ${plural(entry.count, 'redelivery', 'redeliveries')} that are not listed separately`;
     case 'conflict':
-      return (
-        <>
-          redelivered with a different body (conflict): hookbox uses the first body and keeps the newest conflicting one
-        </>
-      );
+      return 'redelivered with a different body (conflict): hookbox uses the first body and keeps the newest conflicting one';
     case 'act':
-      return <ActEntry act={entry.act} base={base} />;
+      return actOf(entry.act, base);
     case 'attempts':
-      return <FoldedEntry folded={entry} now={now} />;
+      return foldedInWords(entry, now);
     case 'attempt':
-      return <AttemptEntry attempt={entry.attempt} />;
+      return attemptInWords(entry.attempt);
     case 'due':
-      return <>{dueInWords(entry.at, summary.attempts > 0, now)}</>;
+      return dueInWords(entry.at, summary.attempts > 0, now);
     case 'settled':
       return (
         <>
@@ -81,8 +65,7 @@ function Entry({
   }
 }
 
-/** Who acted, and why. */
-function ActEntry({ act: { act, actor, via, reason, bulk }, base }: { readonly act: EventAct; readonly base: string }) {
+function actOf({ act, actor, via, reason, bulk }: EventAct, base: string) {
   return (
     <>
       <strong>{oneLine(actInWords(act), 20)}</strong> by <StoredText text={actor} atMost={200} />{' '}
@@ -104,8 +87,8 @@ function ActEntry({ act: { act, actor, via, reason, bulk }, base }: { readonly a
   );
 }
 
-/** Attempts that failed alike: what the last of them said, and each of them behind it. */
-function FoldedEntry({ folded: { attempts, last }, now }: { readonly folded: FoldedAttempts; readonly now: Date }) {
+/** Attempts that failed alike: the error of the last, and each attempt behind it. */
+function foldedInWords({ attempts, last }: FoldedAttempts, now: Date) {
   const [first] = attempts;
   return (
     <>
@@ -115,20 +98,13 @@ function FoldedEntry({ folded: { attempts, last }, now }: { readonly folded: Fol
       <span class="muted">
         most recently <Time at={last.startedAt} now={now} />
       </span>
-      <div class="error">
-        <p>
-          <strong>
-            <StoredText text={last.error?.name ?? ''} />
-          </strong>
-          : <StoredText text={last.error?.message ?? ''} atMost={2_000} />
-        </p>
-      </div>
+      <div class="error">{errorInWords(last.error)}</div>
       <details id={`each-from-${first.number}`}>
         <summary>All attempts</summary>
         <ol class="timeline">
           {attempts.map((attempt) => (
             <li class={`entry ${oneLine(attempt.outcome, 20)}`}>
-              <Time at={attempt.startedAt} now={now} /> <AttemptEntry attempt={attempt} />
+              <Time at={attempt.startedAt} now={now} /> {attemptInWords(attempt)}
             </li>
           ))}
         </ol>
@@ -137,13 +113,13 @@ function FoldedEntry({ folded: { attempts, last }, now }: { readonly folded: Fol
   );
 }
 
-function AttemptEntry({ attempt }: { readonly attempt: EventHistory['attempts'][number] }) {
-  const { number: nth, trigger, outcome, startedAt, endedAt, error, skipped } = attempt;
+function attemptInWords({ number: nth, trigger, outcome, startedAt, endedAt, error, skipped }: Attempt) {
+  const ms = Math.max(endedAt.getTime() - startedAt.getTime(), 0);
   return (
     <>
       attempt {number(nth)}
       {trigger === 'manual' && ' (the first after a rerun)'}: <strong class={`outcome-${outcome}`}>{outcome}</strong>
-      <span class="muted">{afterHowLong(outcome, lasted(endedAt.getTime() - startedAt.getTime()))}</span>
+      <span class="muted">{afterHowLong(outcome, ms < 1_000 ? `${number(ms)} ms` : age(ms))}</span>
       {skipped !== undefined && (
         <>
           , skipped: <StoredText text={skipped} />
@@ -151,12 +127,7 @@ function AttemptEntry({ attempt }: { readonly attempt: EventHistory['attempts'][
       )}
       {error !== null && (
         <div class="error">
-          <p>
-            <strong>
-              <StoredText text={error.name} />
-            </strong>
-            : <StoredText text={error.message} atMost={2_000} />
-          </p>
+          {errorInWords(error)}
           {error.stack !== null && (
             <details id={`stack-${nth}`}>
               <summary>Stack</summary>
@@ -171,22 +142,29 @@ function AttemptEntry({ attempt }: { readonly attempt: EventHistory['attempts'][
   );
 }
 
-function lasted(ms: number): string {
-  return ms < 1_000 ? `${number(Math.max(ms, 0))} ms` : age(ms);
+function errorInWords(error: Attempt['error']) {
+  return (
+    <p>
+      <strong>
+        <StoredText text={error?.name ?? ''} />
+      </strong>
+      : <StoredText text={error?.message ?? ''} atMost={2_000} />
+    </p>
+  );
 }
 
 /** So that live updates know an entry again. */
-function idOf(entry: TimelineEntry | FoldedAttempts, n: number): string {
+function idOf(entry: Entry, n: number): string {
   if (entry.what === 'attempts') return `attempts-${entry.attempts[0].number}`;
   return `${entry.what}-${entry.what === 'attempt' ? entry.attempt.number : n}`;
 }
 
-/** Clocks of processes differ, so only of its next attempt it can be told. */
-function isToCome(entry: TimelineEntry | FoldedAttempts, now: Date): boolean {
+/** Clocks of processes differ, so this is known only for the next attempt. */
+function isToCome(entry: Entry, now: Date): boolean {
   return entry.what === 'due' && entry.at > now;
 }
 
-function toneOf(entry: TimelineEntry | FoldedAttempts, now: Date): string {
+function toneOf(entry: Entry, now: Date): string {
   if (isToCome(entry, now)) return 'to-come';
   if (entry.what === 'attempts') return oneLine(entry.last.outcome, 20);
   if (entry.what === 'attempt') return oneLine(entry.attempt.outcome, 20);

@@ -1,12 +1,8 @@
-/**
- * The sandbox's dashboard. Mount the dashboard in a Hono app or with an adapter's `pageHandler`.
- *
- * @module
- */
-import { randomBytes } from 'node:crypto';
 import { Hono } from 'hono';
+import { randomBytes } from 'node:crypto';
 import { ConfigurationError, HookboxError, isError, isInstance, nameOf } from '../../errors.ts';
 import { loggerOf } from '../../host/logger.ts';
+import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import {
   assetRoutes,
@@ -18,7 +14,8 @@ import {
   noSuchScreen,
   safeHeaders,
 } from '../../page/frame.tsx';
-import { liveStreams } from '../../page/live-updates.ts';
+import type { Look } from '../../page/layout.tsx';
+import { liveStreams, type Changes } from '../../page/live-updates.ts';
 import { mountable } from '../../page/mounting.ts';
 import {
   createAuthorization,
@@ -28,27 +25,24 @@ import {
 } from '../../page/safety/authorization.ts';
 import { csrfTokens, createGuard, type GuardOptions } from '../../page/safety/request-guard.ts';
 import type { Screen } from '../../page/visit.ts';
-import { ApiError, SandboxClosedError } from '../errors.ts';
 import type { Sandbox } from '../create-sandbox.ts';
-import { FormError } from './act.ts';
-import { actRoutes } from './act-routes.ts';
-import { ACCOUNT_ACTS } from './acts/account-acts.ts';
-import { clockActs } from './acts/clock-acts.ts';
-import { ORDER_ACTS } from './acts/order-acts.ts';
-import { DASHBOARD_LOOK } from './look.ts';
-import type { SandboxVisit } from './sandbox-visit.ts';
-import { flashOf } from './sayings.ts';
-import { boardScreen } from './screens/board-screen.tsx';
-import { clockScreen } from './screens/clock-screen.tsx';
-import { deliveriesScreen } from './screens/deliveries-screen.tsx';
-import { deliveryScreen } from './screens/delivery-screen.tsx';
-import { faultsScreen } from './screens/faults-screen.tsx';
-import { keysScreen } from './screens/keys-screen.tsx';
-import { orderScreen } from './screens/order-screen.tsx';
-import { ordersScreen } from './screens/orders-screen.tsx';
-import { stockScreen } from './screens/stock-screen.tsx';
-import { webhookScreen, webhooksScreen } from './screens/webhooks-screen.tsx';
-import { watchVersion } from './watch-version.ts';
+import { ApiError, SandboxClosedError } from '../errors.ts';
+import { ACCOUNT_ACTS, clockActs, ORDER_ACTS } from './acts.ts';
+import { clockScreen } from './clock-screen.tsx';
+import { deliveriesScreen, deliveryScreen } from './deliveries-screens.tsx';
+import { faultsScreen } from './faults-screen.tsx';
+import { FormError, actRoutes, flashOf } from './forms.ts';
+import { keysScreen } from './keys-screens.tsx';
+import { boardScreen, orderScreen, ordersScreen } from './orders-screens.tsx';
+import type { SandboxVisit } from './parts.tsx';
+import { stockScreen } from './stock-screen.tsx';
+import { webhookScreen, webhooksScreen } from './webhooks-screens.tsx';
+
+/**
+ * The sandbox's dashboard. Mount the dashboard in a Hono app or with an adapter's `pageHandler`.
+ *
+ * @module
+ */
 
 export type { Visitor } from '../../page/visit.ts';
 
@@ -220,4 +214,49 @@ function problemOf(failure: unknown): {
     ? said
     : `The request failed with ${nameOf(failure)}. See the log for details.`;
   return { status: 500, title: 'Request failed', sentence };
+}
+
+/** What the dashboard has around its screens. */
+const DASHBOARD_LOOK: Look = {
+  navigation: [
+    ['/', 'Orders'],
+    ['/deliveries', 'Deliveries'],
+    ['/webhooks', 'Webhooks'],
+    ['/keys', 'API keys'],
+    ['/stock', 'Stock'],
+    ['/clock', 'Clock'],
+    ['/faults', 'Faults'],
+  ],
+  keys: () => [
+    ['j', 'next row'],
+    ['k', 'previous row'],
+    ['Enter', 'open the row'],
+    ['?', 'show this list of keys'],
+    ['Esc', 'close the dialog, or leave the field'],
+  ],
+  styles: ['page.css', 'sandbox.css'],
+  footing(role) {
+    const may = role === 'operator' ? 'an operator; you can do everything here.' : 'a viewer; you can only read.';
+    return `${may} All times come from the sandbox clock and are in UTC.`;
+  },
+};
+
+const EVERY_MS = 1_000;
+
+/** Looks once a second whether something has changed in a sandbox, for as long as there are listeners. */
+function watchVersion({ version }: Pick<Sandbox, 'version'>): Changes<{ readonly version: number }> {
+  return {
+    listen(listener) {
+      let seen = version();
+      listener({ version: seen });
+      const timer = setInterval(() => {
+        const is = version();
+        if (is === seen) return;
+        seen = is;
+        listener({ version: is });
+      }, EVERY_MS);
+      timer.unref();
+      return () => clearInterval(timer);
+    },
+  };
 }

@@ -6,7 +6,7 @@ import { orderEvent } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testActs } from '../../ops/acts.conformance.ts';
 import { FAILED, handleAgain, handled } from '../../ops/events-in-states.ts';
-import { interferedPool, once } from './interfered-pool.ts';
+import { interferedPool, once } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();

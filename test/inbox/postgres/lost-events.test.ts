@@ -11,7 +11,7 @@ import { START } from '../../helpers/virtual-clock.ts';
 import { ANY, FAILED, handleAgain, handled, invalidThen } from '../../ops/events-in-states.ts';
 import { found } from '../../ops/found-pages.ts';
 import { operatedInboxes } from './operators.ts';
-import { proxiedPool } from './proxied-pool.ts';
+import { proxiedPool } from './pools.ts';
 
 const schema = operatedInboxes();
 const BY = { actor: 'ada', reason: 'a test' };

@@ -11,8 +11,7 @@ import { testSummaries } from '../../ops/summary.conformance.ts';
 import { testTraffic } from '../../ops/traffic/traffic.conformance.ts';
 import { testWaits } from '../../ops/waits.conformance.ts';
 import { testManyLanes } from '../../processing/many-lanes.conformance.ts';
-import { closedAfter, operatedInboxes } from './operators.ts';
-import { searchedSchema } from './searched-schema.ts';
+import { closedAfter, operatedInboxes, searchedSchema } from './operators.ts';
 
 const schema = operatedInboxes();
 const opened = async () => closedAfter(await schema().open());

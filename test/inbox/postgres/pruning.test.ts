@@ -7,7 +7,7 @@ import { orderEvent } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { FAILED, handled } from '../../ops/events-in-states.ts';
 import { testPruning, type PrunedRow } from '../../ops/pruning.conformance.ts';
-import { interferedPool, once } from './interfered-pool.ts';
+import { interferedPool, once } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
 import { plantDead } from './planted.ts';
 

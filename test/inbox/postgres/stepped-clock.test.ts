@@ -11,8 +11,7 @@ import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
-import { interferedPool, type Interference } from './interfered-pool.ts';
-import { rewrittenPool } from './rewritten-pool.ts';
+import { interferedPool, type Interference, rewrittenPool } from './pools.ts';
 
 const schema = schemaName();
 const STEP_MS = 40_000;

@@ -15,7 +15,7 @@ export function olderHonoSuite(installed: () => Installed): void {
     const page = (base: string) => [
       [base, 200, `${base}/events`],
       [`${base}/events`, 200, `${base}/events`],
-      [`${base}/assets/keys.js`, 200, null],
+      [`${base}/assets/lists.js`, 200, null],
     ];
     expect(JSON.parse(stdout)).toEqual([
       ['/webhooks', 200, '{"received":true,"duplicate":false,"id":"evt_1"}'],

@@ -1,0 +1,166 @@
+import type { EventKey } from '../../inbox/event.ts';
+import type { Pause } from '../../inbox/operator/pauses.ts';
+import type { EventSummary } from '../../inbox/operator/search.ts';
+import type { Wait } from '../../inbox/rules/waiting.ts';
+import type { Unhandled } from '../../ops/unhandled.ts';
+import { bounded } from '../../ops/words/format.ts';
+import { blockerInWords, waitInBrief, waitInWords } from '../../ops/words/wait-words.ts';
+import { rerunIgnoredCommand } from '../../processing/announcer.ts';
+import type { Visit } from '../visit.ts';
+import { eventsHref, eventHref } from './filter-fields.ts';
+import { Panel } from './list-table.tsx';
+import { AtEndpoint, StoredText, Listed, listedName } from './stored-text.tsx';
+import { Time } from './time.tsx';
+
+export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly pauses: readonly Pause[] }) {
+  if (pauses.length === 0) return <></>;
+  const { base, now } = visit;
+  return (
+    <Panel id="paused" title="Paused">
+      <ul>
+        {pauses.map((pause) => (
+          <li class="warning">
+            <TypeAt of={pause} />, paused since <Time at={pause.since} now={now} /> by{' '}
+            <StoredText text={pause.actor} atMost={60} />
+            <AfterColon reason={pause.reason} />. {waitingFor(pause, base)} <a href={`${base}/paused`}>Resume</a>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+/** The type, and its endpoint unless that is the default. */
+export function TypeAt({ of: { type, endpoint } }: { readonly of: Pick<Pause, 'type' | 'endpoint'> }) {
+  return (
+    <>
+      <StoredText text={type} atMost={80} />
+      <AtEndpoint endpoint={endpoint} />
+    </>
+  );
+}
+
+/** `: the reason`, if there is one. */
+export function AfterColon({ reason }: { readonly reason: string | null }) {
+  if (reason === null) return <></>;
+  return (
+    <>
+      : <StoredText text={reason} atMost={300} />
+    </>
+  );
+}
+
+function waitingFor({ endpoint, type, waiting, more }: Pause, base: string) {
+  if (waiting === 0 && !more) return 'No events are waiting.';
+  return (
+    <>
+      <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>
+        {bounded({ count: waiting, more })} {waiting === 1 && !more ? 'event is waiting' : 'events are waiting'}
+      </a>
+      .
+    </>
+  );
+}
+
+/** Types without a handler, and events that were ignored for lack of one, with the way to rerun them. */
+export function UnhandledEvents({
+  visit: { base, now, named },
+  unhandled: { waiting, ignored, ignoredSince },
+}: {
+  readonly visit: Visit;
+  readonly unhandled: Unhandled;
+}) {
+  if (waiting.length === 0 && ignored.length === 0) return <></>;
+  return (
+    <Panel id="unhandled" title="Events without a handler">
+      <ul>
+        {waiting.map(({ endpoint, type, since, ...count }) => (
+          <li class="warning">
+            {since === null ? 'No processor has ever run for the endpoint that receives ' : 'No processor for '}
+            <TypeAt of={{ type, endpoint }} />
+            {since !== null && (
+              <>
+                {' '}
+                has run since <Time at={since} now={now} />
+              </>
+            )}
+            : <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>{bounded(count)} pending</a>
+          </li>
+        ))}
+        {ignored.map(({ endpoint, type, count, more }) => {
+          const isOne = count === 1 && !more;
+          return (
+            <li>
+              <a href={eventsHref(base, { endpoint, types: [type], ignoredSince })}>
+                {bounded({ count, more })} {isOne ? 'event' : 'events'} of <TypeAt of={{ type, endpoint }} />
+              </a>{' '}
+              {isOne ? 'was' : 'were'} ignored in the last seven days, because no processor handled this type. Rerun{' '}
+              {isOne ? 'it' : 'them'} from that list, or with{' '}
+              <code>{rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named)}</code>
+            </li>
+          );
+        })}
+      </ul>
+    </Panel>
+  );
+}
+
+interface Waiting {
+  readonly event: EventSummary;
+  readonly wait: Wait | null;
+  readonly base: string;
+  readonly now: Date;
+}
+
+/** The event that others wait for, and what is the matter with it. */
+export function Culprit({ event, wait, base, now }: Waiting) {
+  const named = wait?.reason === 'behind' ? wait.blocker.event : event;
+  return (
+    <>
+      {linkTo(named, base)}{' '}
+      {wait?.reason === 'behind' ? (
+        <StoredText text={blockerInWords(wait.blocker, now)} atMost={500} />
+      ) : (
+        <WhyItWaits event={event} wait={wait} base={base} now={now} />
+      )}
+    </>
+  );
+}
+
+/** Why an event waits, after its name; the event before it is a link. */
+export function WhyItWaits({ event, wait, base, now }: Waiting) {
+  return (
+    <>
+      {waitInWords(event, wait, now).map((part) =>
+        typeof part === 'string' ? <StoredText text={part} atMost={500} /> : linkTo(part, base),
+      )}
+    </>
+  );
+}
+
+function linkTo(key: EventKey, base: string) {
+  return (
+    <a href={eventHref(base, key)}>
+      <StoredText text={key.id} atMost={60} />
+    </a>
+  );
+}
+
+/** The same where there is little room. */
+export function WaitInBrief({ wait, base, now }: Omit<Waiting, 'event'>) {
+  const words = waitInBrief(wait, now);
+  if (words.length === 0) return <></>;
+  return (
+    <span class="brief">
+      {words.map((part) =>
+        typeof part === 'string' ? (
+          <bdi title={part}>{part.trim()}</bdi>
+        ) : (
+          <a href={eventHref(base, part)} aria-label={listedName(part.id, 22)}>
+            <Listed text={part.id} atMost={22} />
+          </a>
+        ),
+      )}
+    </span>
+  );
+}
