@@ -16,7 +16,7 @@ export {
   type TimelineEntry,
 } from './find.ts';
 export { findEvents, type FindPlace, type FindRequest, type FoundEvents, type Suggestion } from './find-by-text.ts';
-export { rerunEvents, discardEvents, retryEventsNow } from './acts.ts';
+export { rerunEvents, discardEvents, retryEventsNow } from './act-on-events.ts';
 export {
   previewBulk,
   runBulk,

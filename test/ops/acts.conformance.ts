@@ -5,7 +5,7 @@ import type { EventKey, EventState } from '../../src/inbox/event.ts';
 import type { ActResult, By } from '../../src/inbox/operator/acts.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { discardEvents, rerunEvents } from '../../src/ops/acts.ts';
+import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
 import { countEvents, getEvent, listEvents } from '../../src/ops/find.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store as storeIn } from '../helpers/order-event.ts';

@@ -5,7 +5,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventKey } from '../../src/inbox/event.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import { discardEvents, rerunEvents } from '../../src/ops/acts.ts';
+import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { bulkOutcome, type BulkOutcome, previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { discardEvents } from '../../src/ops/acts.ts';
+import { discardEvents } from '../../src/ops/act-on-events.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { getEvent, listEvents } from '../../src/ops/find.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

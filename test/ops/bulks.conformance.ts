@@ -5,7 +5,7 @@ import type { EventKey, IncomingEvent } from '../../src/inbox/event.ts';
 import type { Bulk, By } from '../../src/inbox/operator/acts.ts';
 import type { EventFilter } from '../../src/inbox/operator/search.ts';
 import { cancelBulk, getBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { discardEvents, rerunEvents } from '../../src/ops/acts.ts';
+import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { stateInWords } from '../../src/ops/words/act-words.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

@@ -6,7 +6,7 @@ import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import type { EraseProgress } from '../../src/inbox/operator/erasing.ts';
 import { previewBulk } from '../../src/ops/bulks.ts';
-import { discardEvents, rerunEvents } from '../../src/ops/acts.ts';
+import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { pausedTypes, pauseType, resumeType } from '../../src/ops/pauses.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

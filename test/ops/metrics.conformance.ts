@@ -3,7 +3,7 @@ import { eventTypes } from '../../src/events/event-types.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/rules/counted.ts';
-import { discardEvents, rerun } from '../../src/ops/acts.ts';
+import { discardEvents, rerun } from '../../src/ops/act-on-events.ts';
 import { metrics } from '../../src/ops/metrics.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { pauseType, resumeType } from '../../src/ops/pauses.ts';

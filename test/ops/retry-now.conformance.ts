@@ -6,7 +6,7 @@ import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { getBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
 import { deadGroups, getEvent, listEvents, retryGroups } from '../../src/ops/find.ts';
-import { retryEventsNow, rerunEvents } from '../../src/ops/acts.ts';
+import { retryEventsNow, rerunEvents } from '../../src/ops/act-on-events.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';

@@ -5,7 +5,7 @@ import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { type IncomingEvent, type StoredEvent, deadReasons, eventStates } from '../../src/inbox/event.ts';
 import type { EventFilter } from '../../src/inbox/operator/search.ts';
 import type { Attempt } from '../../src/inbox/work.ts';
-import { rerunEvents, rerun } from '../../src/ops/acts.ts';
+import { rerunEvents, rerun } from '../../src/ops/act-on-events.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { orderEvent, store as storeIn } from '../helpers/order-event.ts';

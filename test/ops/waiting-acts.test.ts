@@ -4,7 +4,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { cancelBulk, getBulk, previewBulk } from '../../src/ops/bulks.ts';
-import { discardEvents, rerunEvents } from '../../src/ops/acts.ts';
+import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';

@@ -4,7 +4,7 @@ import type { Wait } from '../../src/inbox/rules/waiting.ts';
 import { PRESENT_MS } from '../../src/inbox/rules/processors.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { whyWaiting } from '../../src/ops/find.ts';
-import { discardEvents } from '../../src/ops/acts.ts';
+import { discardEvents } from '../../src/ops/act-on-events.ts';
 import { orderEvent, store, type OrderEventParts } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { failure, FAILED, handleAgain } from './events-in-states.ts';

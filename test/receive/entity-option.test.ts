@@ -3,7 +3,7 @@ import { entityOf, type EntityOf } from '../../src/events/entity.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { rerunEvents, rerun } from '../../src/ops/acts.ts';
+import { rerunEvents, rerun } from '../../src/ops/act-on-events.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../errors.ts';
 import { type EventKey, eventStates } from '../../inbox/event.ts';
 import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
-import { type InStates, discardEvents, rerunEvents, retryEventsNow } from '../../ops/acts.ts';
+import { type InStates, discardEvents, rerunEvents, retryEventsNow } from '../../ops/act-on-events.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { pauseType, resumeType } from '../../ops/pauses.ts';

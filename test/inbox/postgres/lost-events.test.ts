@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
-import { discardEvents, rerunEvents } from '../../../src/ops/acts.ts';
+import { discardEvents, rerunEvents } from '../../../src/ops/act-on-events.ts';
 import { eraseEntity } from '../../../src/ops/erase.ts';
 import { later } from '../../helpers/incoming-event.ts';
 import { orderEvent } from '../../helpers/order-event.ts';

@@ -3,8 +3,8 @@ import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActOptions, ActReport, By, Act } from '../inbox/operator/acts.ts';
 import { assertFilter } from '../inbox/operator/search.ts';
-import { decideOnStored } from '../inbox/rules/operator-acts.ts';
 import { askedByKey } from '../inbox/rules/decide-act.ts';
+import { decideOnStored } from '../inbox/rules/operator-acts.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
