@@ -5,13 +5,11 @@ import type { Registered } from './control-server.ts';
 import { DASHBOARD, steeringText } from './sandbox-address.ts';
 
 interface Start {
-  /** the address of the service */
   readonly base: string;
   readonly db?: string;
   readonly seed?: number;
   readonly clock: 'real' | 'frozen';
   readonly json?: boolean;
-  /** whether its file was there before */
   readonly isReopened: boolean;
   /** what `--to` has registered */
   readonly registered: Registered | null;

@@ -9,7 +9,6 @@ import { usageError } from '../shared/output.ts';
 import type { AttemptFaults, Scenario, ScenarioDelivery } from './scenario-file.ts';
 import type { Findings, ScenarioReceiver } from './scenario-receivers.ts';
 
-/** How one planned delivery ended. */
 export interface EndedDelivery extends PlannedDelivery {
   readonly outcome: DeliveryEnd['outcome'] | 'rejected' | 'accepted';
   readonly attempts: readonly DeliveryAttempt[];
@@ -18,7 +17,6 @@ export interface EndedDelivery extends PlannedDelivery {
   readonly byHand: DeliveryEnd | null;
 }
 
-/** Everything that is known when a scenario is over. */
 export interface ScenarioRun {
   readonly plan: Plan;
   /** in the order of the plan */
@@ -131,9 +129,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   return { plan, deliveries, requests, deadLetters, findings, tookMs, interrupted };
 }
 
-/** One event on its way, with the place in the file that asked for it. */
 interface PlannedDelivery extends EventLabel {
-  /** its place in `deliveries` */
   readonly index: number;
   readonly given: ScenarioDelivery;
   readonly body: Uint8Array;
@@ -142,7 +138,6 @@ interface PlannedDelivery extends EventLabel {
   readonly faults: FaultPlan;
 }
 
-/** Every delivery of a scenario, and the events that come with them. */
 export interface Plan {
   readonly deliveries: readonly PlannedDelivery[];
   /** what the service has sent under each id, without forgeries */
@@ -188,7 +183,6 @@ export function planOf(scenario: Scenario, seed: number): Plan {
   }
 }
 
-/** The bodies of one entry of `deliveries`. */
 function bodiesOf(
   { deliveries, startAt }: Scenario,
   seed: number,

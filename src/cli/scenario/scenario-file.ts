@@ -119,7 +119,6 @@ const behaviour = z.strictObject({
 
 const once = z.union([z.literal('once'), count], { error: 'expected "once" or a whole number' });
 
-/** What a scenario file holds. */
 const scenarioSchema = z.strictObject({
   $schema: z.string().optional(),
   about: z.string().min(1).describe('what happens, in one or two sentences'),
@@ -174,20 +173,16 @@ const scenarioSchema = z.strictObject({
 
 /** A scenario file that was read, with what it leaves open filled in. */
 export type Scenario = z.output<typeof scenarioSchema>;
-/** One entry of its `deliveries`. */
 export type ScenarioDelivery = Scenario['deliveries'][number];
-/** How the handlers of one type behave. */
 export type HandlerBehaviour = z.output<typeof behaviour>;
 /** What goes wrong with one try, as the file says it. */
 export type AttemptFaults = z.output<typeof attemptFaults>;
 
-/** A scenario with what it is called. */
 export interface LoadedScenario {
   readonly name: string;
   readonly scenario: Scenario;
 }
 
-/** The names of the scenarios that hookbox brings. */
 export function shippedScenarios(): readonly string[] {
   return readdirSync(shippedFolder())
     .filter((file) => file.endsWith('.json'))
