@@ -5,7 +5,7 @@ import type { Inbox } from '../inbox/contract.ts';
 import type { StoredEvent, EventState } from '../inbox/event.ts';
 import { type StoredEventFilter, newestSeq, storedEvents } from '../ops/stored-events.ts';
 import { oneLine } from '../printable.ts';
-import { labelOf } from '../sender/event-label.ts';
+import { labelOf } from '../sender/event-json.ts';
 import { idFor } from './events/search.ts';
 import { readInput } from './shared/files.ts';
 import { existingInbox } from './shared/inbox.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import { declaredTypes, schemaOf, type EventSchemas } from '../events/own-events.ts';
 import type { Issue } from '../events/webhook-event.ts';
-import { isContainer, parseExactly, writtenExactly } from '../sender/exact-json.ts';
+import { isContainer, parseExactly, writtenExactly } from '../sender/event-json.ts';
 import { makeItsOwn, newEvent } from '../testing/build-event.ts';
 import { fixture } from '../testing/fixtures.ts';
 import { readInput } from './shared/files.ts';

@@ -1,29 +1,30 @@
+import { createHash } from 'node:crypto';
 import { Hono, type Context } from 'hono';
-import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
-import { accountOf } from './account.ts';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import type { Assumptions } from './assumptions.ts';
+import { addCartItem, createCart, getCart, updateCart, updateCartItem } from './carts.ts';
+import { getCategory, listMerchants, searchProducts } from './catalogue.ts';
 import { outageBody, ApiError, type OutageStatus } from './errors.ts';
 import { findFault, takeFault, type FaultKind } from './faults.ts';
-import { READERS, WRITERS, type CheckedInput, type ReadName, type Surroundings } from './handlers.ts';
-import { requireKey, requirePermission, type KeyRecord } from './keys.ts';
+import { accountOf, requireKey, requirePermission, type KeyRecord } from './keys.ts';
 import { countRequest, type Limit } from './limits.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from './service-operations.ts';
+import { createOrder, submitOrder } from './orders.ts';
+import { isAccepted, ONLY_HTTPS } from './own-page.ts';
+import { createSetupIntent, listPaymentMethods } from './payments.ts';
 import { readRequest } from './read-request.ts';
-import type { RequestIds } from './request-ids.ts';
 import type { Message } from './resources.ts';
-import { isAccepted, ONLY_HTTPS } from './secure-transport.ts';
-import type { Store, Transaction } from './store.ts';
+import { OPERATION_NAMES, OPERATIONS } from './service-operations.ts';
+import type { Input, Operation, OperationName, Result } from './service-operations.ts';
+import type { Reading, Store, Transaction } from './store.ts';
 
-/** What the service is made of. */
-export interface AppOptions {
+interface AppOptions {
   readonly store: Store;
   readonly assumptions: Assumptions;
   readonly limits: readonly Limit[];
-  readonly requestIds: RequestIds;
   readonly logger: Logger;
-  /** aborted when the sandbox closes: what waits ends then */
+  /** aborted when the sandbox closes; it ends all waiting */
   readonly closing: AbortSignal;
 }
 
@@ -31,7 +32,7 @@ interface Env {
   readonly Variables: { requestId: string; key: KeyRecord };
 }
 
-/** What a handler has to say: an answer, or a refusal that is committed. */
+/** An `ApiError` that a handler returns is committed; one that it throws rolls the transaction back. */
 type Outcome = ApiError | { readonly data: unknown; readonly messages?: readonly Message[]; readonly total?: number };
 
 /** An answer of section 7 for which 7.3 has no code. */
@@ -46,16 +47,15 @@ class Outage extends Error {
 }
 
 /** The twelve operations over HTTP. Each request passes the checks in the order of A9. */
-export function createApp({ store, assumptions, limits, requestIds, logger, closing }: AppOptions): Hono<Env> {
+export function createApp({ store, assumptions, limits, logger, closing }: AppOptions): Hono<Env> {
   const app = new Hono<Env>();
   const { signedUpMs } = accountOf(store);
+  const nextRequestId = requestIds(store);
 
   app.use(async (c, next) => {
-    c.set('requestId', requestIds.next());
+    c.set('requestId', nextRequestId());
     if (closing.aborted) throw new Outage(503);
-    if (!isAccepted(c.req.raw, c.env, assumptions)) {
-      throw new ApiError('INSUFFICIENT_PERMISSIONS', ONLY_HTTPS, {});
-    }
+    if (!isAccepted(c.req.raw, c.env, assumptions)) throw new ApiError('INSUFFICIENT_PERMISSIONS', ONLY_HTTPS, {});
     const key = requireKey(store, c.req.header('authorization'), store.clock.now());
     c.set('key', key);
     if (limits.length > 0) {
@@ -90,56 +90,56 @@ export function createApp({ store, assumptions, limits, requestIds, logger, clos
   return app;
 
   async function answer(c: Context<Env>, name: OperationName, operation: Operation): Promise<Response> {
+    const { raw, url } = c.req;
     requirePermission(c.get('key'), operation.permission);
-    await faultsBefore(name, c.req.raw);
-    const sent = await readRequest(operation, c.req.raw, assumptions.maxBodyBytes);
+    await faultsBefore(name, raw.signal);
+    const sent = await readRequest(operation, raw, assumptions.maxBodyBytes);
     if (closing.aborted) throw new Outage(503);
-    const { outcome, fault } = perform(name, { ...sent, params: c.req.param() } as CheckedInput, {
-      assumptions,
-      origin: new URL(c.req.url).origin,
-    });
+    const { outcome, fault } = perform(name, { ...sent, params: c.req.param() }, new URL(url).origin);
     if (outcome instanceof ApiError) throw outcome;
-    if (fault?.kind === 'lost-answer') await new Promise((_, reject) => untilGivenUp(c.req.raw.signal, reject));
+    if (fault?.kind === 'lost-answer') await new Promise((_, reject) => onGivenUp(raw.signal, reject));
     if (fault !== null) throw new Outage(fault.status ?? 504);
     const { data, messages = [], total } = outcome;
     return c.json({ data, messages, ...(total !== undefined && { total }) }, operation.status);
   }
 
-  /** What goes wrong before anything has happened. */
-  async function faultsBefore(name: OperationName, request: Request): Promise<void> {
+  async function faultsBefore(name: OperationName, signal: AbortSignal): Promise<void> {
     const take = (kind: FaultKind) =>
       findFault(store, name, [kind]) === null ? null : store.write((tx) => takeFault(tx, name, kind));
     const slow = take('slow');
-    if (slow !== null) await wait(slow.ms ?? 0, request.signal);
+    if (slow !== null) await wait(slow.ms ?? 0, signal);
     const outage = take('before');
     if (outage !== null) throw new Outage(outage.status ?? 503);
   }
 
-  /** In one transaction with what goes wrong afterwards: only what has happened uses such a fault up. */
-  function perform(name: OperationName, input: CheckedInput, around: Surroundings) {
+  /** Uses up a fault afterwards in the same transaction, so that only an effect uses it up. */
+  function perform(name: OperationName, input: object, origin: string) {
+    const around = { assumptions, origin };
+    // The operation's own schemas have checked the input.
+    const checked = input as never;
     if (isRead(name)) {
-      const outcome: Outcome = READERS[name](store, input, around);
+      const outcome: Outcome = READERS[name](store, checked, around);
       const fault = findFault(store, name, AFTERWARDS);
       return { outcome, fault: fault && store.write((tx) => takeFault(tx, name, ...AFTERWARDS)) };
     }
     return store.write((tx: Transaction) => {
-      const outcome: Outcome = WRITERS[name](tx, input, around);
+      const outcome: Outcome = WRITERS[name](tx, checked, around);
       return { outcome, fault: outcome instanceof ApiError ? null : takeFault(tx, name, ...AFTERWARDS) };
     });
   }
 
-  /** Real time: it is the client's patience that is tried. */
+  /** In real time, because the fault tests the patience of the client. */
   function wait(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(resolve, ms);
-      untilGivenUp(signal, (reason) => {
+      onGivenUp(signal, (reason) => {
         clearTimeout(timer);
         reject(reason);
       });
     });
   }
 
-  function untilGivenUp(signal: AbortSignal, giveUp: (reason: Error) => void): void {
+  function onGivenUp(signal: AbortSignal, giveUp: (reason: Error) => void): void {
     const either = AbortSignal.any([signal, closing]);
     const end = (): void => giveUp(new Outage(503));
     if (either.aborted) end();
@@ -149,10 +149,58 @@ export function createApp({ store, assumptions, limits, requestIds, logger, clos
 
 const AFTERWARDS: readonly FaultKind[] = ['after', 'lost-answer'];
 
+function refuse(c: Context<Env>, refusal: ApiError): Response {
+  return c.json(refusal.body(c.get('requestId')), refusal.status);
+}
+
+/**
+ * Makes unique ids of requests (interface 7.2); the same calls get the same ids. Only the start of the sandbox is
+ * written, so that a request that changes nothing writes nothing.
+ */
+function requestIds(store: Store): () => string {
+  const opening = store.write((tx) => tx.newId('opening'));
+  let count = 0;
+  return () => {
+    count += 1;
+    return `req_${createHash('sha256').update(`${opening}/${count}`).digest('hex').slice(0, 16)}`;
+  };
+}
+
+interface Surroundings {
+  readonly assumptions: Assumptions;
+  /** the base address of the request */
+  readonly origin: string;
+}
+
+type ReadName = {
+  [Name in OperationName]: (typeof OPERATIONS)[Name]['method'] extends 'GET' ? Name : never;
+}[OperationName];
+
+type Handlers<Db, Names extends OperationName> = {
+  readonly [Name in Names]: (db: Db, input: Input<Name>, around: Surroundings) => Result<Name> | ApiError;
+};
+
 function isRead(name: OperationName): name is ReadName {
   return Object.hasOwn(READERS, name);
 }
 
-function refuse(c: Context<Env>, refusal: ApiError): Response {
-  return c.json(refusal.body(c.get('requestId')), refusal.status);
-}
+const READERS: Handlers<Reading, ReadName> = {
+  getCart: (db, { params }) => ({ data: getCart(db, params.id) }),
+  listPaymentMethods: (db, { query }) => ({ data: listPaymentMethods(db, query.merchant_id) }),
+  listMerchants: (db, { query }, { assumptions }) => listMerchants(db, query, assumptions),
+  getCategory: (db, { params }) => ({ data: getCategory(db, params) }),
+  searchProducts: (db, { query }, { assumptions }) => ({ data: searchProducts(db, query, assumptions) }),
+};
+
+const WRITERS: Handlers<Transaction, Exclude<OperationName, ReadName>> = {
+  createCart: (tx, { body }, { assumptions }) => ({ data: createCart(tx, body, assumptions) }),
+  updateCart: (tx, { params, body }) => ({ data: updateCart(tx, params.id, body.status) }),
+  addCartItem: (tx, { params, body }, { assumptions }) => addCartItem(tx, params.id, body, assumptions),
+  updateCartItem: (tx, { params, body }, { assumptions }) => updateCartItem(tx, params, body.quantity, assumptions),
+  createOrder: (tx, { body }, { assumptions }) => ({ data: createOrder(tx, body, assumptions) }),
+  submitOrder(tx, { params, body }, { assumptions }) {
+    const outcome = submitOrder(tx, params.orderId, body.payment_method_id, assumptions);
+    return outcome instanceof ApiError ? outcome : { data: outcome };
+  },
+  createSetupIntent: (tx, { body }, { origin }) => ({ data: createSetupIntent(tx, body.merchant_id, origin) }),
+};

@@ -54,7 +54,6 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** What holds unless it is set otherwise. */
 export const DEFAULT_ASSUMPTIONS: Assumptions = Object.freeze({
   confirmedAfterMs: MINUTE,
   readyAfterMs: 20 * MINUTE,
@@ -78,15 +77,14 @@ export const DEFAULT_ASSUMPTIONS: Assumptions = Object.freeze({
   plainHttpAnywhere: false,
 });
 
-/** One thing that the interface does not show, and what the sandbox does about it. */
-export interface Assumption {
+/** A gap in the interface, and what the sandbox does about it. */
+interface Assumption {
   readonly about: string;
   readonly decision: string;
-  /** what of `Assumptions` is its value */
+  /** the settings of this assumption */
   readonly values: readonly (keyof Assumptions)[];
 }
 
-/** Every assumption by its number. */
 export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A1: {
     about: 'new carts and items',
@@ -178,12 +176,12 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   },
 };
 
-/** Keywords of a schema whose values are those of assumptions. */
+/** Keywords of a schema that take their values from assumptions. */
 export type AssumedKeywords = Readonly<Partial<Record<'default' | 'maximum' | 'maxItems', keyof Assumptions>>>;
 
 /**
- * Marks a schema that says more than the interface shows, for `meta` of zod: the OpenAPI document says there which
- * assumption decides it, and has its values in these keywords.
+ * Marks a schema that says more than the interface, for `meta` of zod. The OpenAPI document names the assumption there,
+ * and takes the values of these keywords from it.
  */
 export function assumed(
   assumption: AssumptionId,
@@ -192,11 +190,7 @@ export function assumed(
   return { assumption, assumedKeywords };
 }
 
-/**
- * The assumptions with what is set otherwise.
- *
- * @throws ConfigurationError `INVALID_OPTION` for a name that does not exist or a value that cannot work
- */
+/** @throws ConfigurationError `INVALID_OPTION` for an unknown name or an invalid value */
 export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions {
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(DEFAULT_ASSUMPTIONS, name)) {
@@ -219,17 +213,9 @@ export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions
   return all;
 }
 
-/** Those that may have a fraction; the rest are whole. */
 const FRACTIONS: ReadonlySet<string> = new Set(['taxRate', 'deliveryFee', 'searchDistanceKm']);
-/** Where 0 would leave nothing. */
-const ABOVE_ZERO: ReadonlySet<string> = new Set([
-  'pageSize',
-  'maxPageSize',
-  'maxBodyBytes',
-  'maxItems',
-  'searchDistanceKm',
-  'maxProducts',
-]);
+const SIZES = ['pageSize', 'maxPageSize', 'maxBodyBytes', 'maxItems', 'searchDistanceKm', 'maxProducts'] as const;
+const ABOVE_ZERO: ReadonlySet<string> = new Set(SIZES);
 const MOST = 1e12;
 
 function checkValue(name: keyof Assumptions, value: number | boolean): void {

@@ -1,23 +1,175 @@
 import type { Assumptions } from './assumptions.ts';
 import { invalid, notFound } from './errors.ts';
-import { usdOf } from './money.ts';
+import {
+  centsOf,
+  usdOf,
+  withTimes,
+  type Category,
+  type FoundProduct,
+  type Merchant,
+  type Stored,
+} from './resources.ts';
 import type { Input, Result } from './service-operations.ts';
-import type { Category, FoundProduct, Merchant } from './resources.ts';
-import type { Reading } from './store.ts';
-import { timeText } from './time-text.ts';
+import { insert, type Reading, type Transaction } from './store.ts';
 
-interface MerchantRow {
+/** Only the seed writes these tables. */
+export const CATALOGUE_TABLES = `
+  CREATE TABLE merchants (
+    id TEXT PRIMARY KEY, organization_id TEXT NOT NULL, name TEXT NOT NULL, capabilities TEXT NOT NULL,
+    fulfillment_methods TEXT NOT NULL, payment_connected_account_id TEXT NOT NULL,
+    created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE locations (
+    id TEXT PRIMARY KEY, merchant_id TEXT NOT NULL REFERENCES merchants (id), name TEXT NOT NULL,
+    latitude REAL NOT NULL, longitude REAL NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE categories (
+    id TEXT PRIMARY KEY, merchant_id TEXT NOT NULL REFERENCES merchants (id), external_id TEXT NOT NULL,
+    name TEXT NOT NULL, parent_id TEXT REFERENCES categories (id), depth INTEGER NOT NULL,
+    created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE products (
+    id TEXT PRIMARY KEY, merchant_id TEXT NOT NULL REFERENCES merchants (id),
+    category_id TEXT NOT NULL REFERENCES categories (id), name TEXT NOT NULL, description TEXT NOT NULL,
+    price_cents INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`;
+
+interface SeedMerchant {
+  /** ids without their prefix, such as `mer_` */
   readonly id: string;
-  readonly organization_id: string;
   readonly name: string;
-  readonly capabilities: string;
-  readonly fulfillment_methods: string;
-  readonly payment_connected_account_id: string;
-  readonly created_ms: number;
-  readonly updated_ms: number;
+  readonly capabilities: readonly string[];
+  readonly locations: readonly (readonly [id: string, name: string, latitude: number, longitude: number])[];
+  readonly categories: readonly (readonly [id: string, name: string, parent?: string])[];
+  readonly products: readonly (readonly [
+    id: string,
+    category: string,
+    name: string,
+    description: string,
+    price: number,
+    stock: Readonly<Record<string, number>>,
+  ])[];
 }
 
-/** What merchants may be sorted by, and the column behind it. */
+const MERCHANTS: readonly SeedMerchant[] = [
+  {
+    id: 'bakery',
+    name: 'Harbour Bakery',
+    capabilities: ['ordering', 'scheduling'],
+    locations: [
+      ['bakery_pier', 'Pier 3', 37.7993, -122.3977],
+      ['bakery_mission', 'Mission Street', 37.7599, -122.4194],
+    ],
+    categories: [
+      ['bread', 'Bread'],
+      ['sourdough', 'Sourdough', 'bread'],
+      ['pastry', 'Pastry'],
+    ],
+    products: [
+      [
+        'country_loaf',
+        'sourdough',
+        'Country loaf',
+        'Sourdough of wheat and rye, baked dark',
+        6.5,
+        { bakery_pier: 40, bakery_mission: 24 },
+      ],
+      [
+        'seeded_rye',
+        'sourdough',
+        'Seeded rye',
+        'Whole rye with sunflower and flax',
+        7.25,
+        { bakery_pier: 8, bakery_mission: 6 },
+      ],
+      ['baguette', 'bread', 'Baguette', 'White bread, best eaten on the same day', 3.2, { bakery_pier: 60 }],
+      ['croissant', 'pastry', 'Butter croissant', 'Laminated by hand', 3.75, { bakery_pier: 30, bakery_mission: 30 }],
+      ['wedding_cake', 'pastry', 'Wedding cake', 'Three tiers; there is only one', 240, { bakery_pier: 1 }],
+    ],
+  },
+  {
+    id: 'coffee',
+    name: 'Northline Coffee',
+    capabilities: ['ordering'],
+    locations: [['coffee_hayes', 'Hayes Valley', 37.7764, -122.4242]],
+    categories: [
+      ['drinks', 'Drinks'],
+      ['beans', 'Beans'],
+    ],
+    products: [
+      ['flat_white', 'drinks', 'Flat white', 'Double shot with whole milk or oat milk', 4.8, { coffee_hayes: 500 }],
+      ['cold_brew', 'drinks', 'Cold brew', 'Steeped in cold water for eighteen hours', 5.15, { coffee_hayes: 20 }],
+      ['espresso_beans', 'beans', 'Espresso beans, 500 g', 'Roasted on Mondays', 16.9, { coffee_hayes: 12 }],
+      ['decaf_beans', 'beans', 'Decaf beans, 500 g', 'Sold out until the next shipment', 17.5, { coffee_hayes: 0 }],
+    ],
+  },
+  {
+    id: 'books',
+    name: 'Signal Books',
+    capabilities: ['ordering', 'shipping_labels'],
+    locations: [['books_oakland', 'Oakland', 37.8044, -122.2712]],
+    categories: [
+      ['fiction', 'Fiction'],
+      ['cooking', 'Cooking'],
+      ['bread_books', 'Bread', 'cooking'],
+    ],
+    products: [
+      ['sea_stories', 'fiction', 'Sea stories', 'Eleven stories, paperback', 14.95, { books_oakland: 18 }],
+      ['bread_book', 'bread_books', 'The sourdough year', 'A loaf for each week, hardcover', 34, { books_oakland: 7 }],
+    ],
+  },
+];
+
+/** The result of a charge on a payment method (A11). */
+export type PaymentOutcome = 'ok' | 'declined' | 'insufficient_funds' | 'expired';
+
+/** The card that a new sandbox has for each outcome; every merchant of the organization may use it. */
+export const CARDS: Readonly<
+  Record<PaymentOutcome, { brand: string; last4: string; exp_month: number; exp_year: number }>
+> = {
+  ok: { brand: 'visa', last4: '4242', exp_month: 12, exp_year: 2099 },
+  declined: { brand: 'visa', last4: '0002', exp_month: 12, exp_year: 2099 },
+  insufficient_funds: { brand: 'mastercard', last4: '9995', exp_month: 12, exp_year: 2099 },
+  expired: { brand: 'mastercard', last4: '0069', exp_month: 1, exp_year: 2020 },
+};
+
+/** Fills a new sandbox: three merchants around one bay, and a card for each outcome. */
+export function seedCatalogue(tx: Transaction): void {
+  const times = { created_ms: tx.now, updated_ms: tx.now };
+  for (const { id: merchant, name, capabilities, locations, categories, products } of MERCHANTS) {
+    const merchant_id = `mer_${merchant}`;
+    insert(tx, 'merchants', {
+      id: merchant_id,
+      organization_id: 'org_harbour',
+      name,
+      capabilities: JSON.stringify(capabilities),
+      fulfillment_methods: JSON.stringify(['Delivery', 'Pickup', 'Shipping']),
+      payment_connected_account_id: `acct_${merchant}`,
+      ...times,
+    });
+    for (const [id, name, latitude, longitude] of locations) {
+      insert(tx, 'locations', { id: `loc_${id}`, merchant_id, name, latitude, longitude });
+    }
+    for (const [id, name, parent] of categories) {
+      const place = parent === undefined ? { parent_id: null, depth: 0 } : { parent_id: `cat_${parent}`, depth: 1 };
+      insert(tx, 'categories', { id: `cat_${id}`, merchant_id, external_id: id, name, ...place, ...times });
+    }
+    for (const [id, category, name, description, price, stock] of products) {
+      const product_id = `prod_${id}`;
+      const [category_id, price_cents] = [`cat_${category}`, centsOf(price)];
+      insert(tx, 'products', { id: product_id, merchant_id, category_id, name, description, price_cents });
+      for (const [location, quantity] of Object.entries(stock)) {
+        insert(tx, 'stock', { location_id: `loc_${location}`, product_id, quantity });
+      }
+    }
+  }
+  for (const [outcome, card] of Object.entries(CARDS)) {
+    insert(tx, 'payment_methods', { id: `pm_${outcome}`, merchant_id: null, ...card, outcome });
+  }
+}
+
+/** The columns behind the properties by which merchants can be sorted. */
 const SORTS: ReadonlyMap<string, string> = new Map([
   ['id', 'id'],
   ['organization_id', 'organization_id'],
@@ -27,22 +179,27 @@ const SORTS: ReadonlyMap<string, string> = new Map([
   ['updated_at', 'updated_ms'],
 ]);
 
+interface MerchantRow extends Omit<Stored<Merchant>, 'capabilities' | 'fulfillment_methods'> {
+  readonly capabilities: string;
+  readonly fulfillment_methods: string;
+}
+
 /** Interface 4.10. */
 export function listMerchants(
   db: Reading,
-  query: Input<'listMerchants'>['query'],
+  { page = 0, size, sort = [] }: Input<'listMerchants'>['query'],
   { pageSize, maxPageSize }: Assumptions,
 ): Result<'listMerchants'> {
-  const { page = 0, size = pageSize, sort = [] } = query;
-  if (size > maxPageSize) throw invalid('size', `must be at most ${maxPageSize}`);
+  const most = size ?? pageSize;
+  if (most > maxPageSize) throw invalid('size', `must be at most ${maxPageSize}`);
   const order = [...sort.map(orderBy), 'id'].join(', ');
-  const rows = db.all(
-    `SELECT * FROM merchants ORDER BY ${order} LIMIT ? OFFSET ?`,
-    size,
-    page * size,
-  ) as readonly MerchantRow[];
-  const total = (db.get('SELECT count(*) AS n FROM merchants') as { n: number } | undefined)?.n ?? 0;
-  return { data: rows.map(merchantOf), total };
+  const rows = db.all<MerchantRow>(`SELECT * FROM merchants ORDER BY ${order} LIMIT ? OFFSET ?`, most, page * most);
+  const data = rows.map((row) => ({
+    ...withTimes(row),
+    capabilities: JSON.parse(row.capabilities) as Merchant['capabilities'],
+    fulfillment_methods: JSON.parse(row.fulfillment_methods) as Merchant['fulfillment_methods'],
+  }));
+  return { data, total: MERCHANTS.length };
 }
 
 function orderBy(criterion: string): string {
@@ -52,33 +209,14 @@ function orderBy(criterion: string): string {
   return `${column} ${direction}`;
 }
 
-function merchantOf(row: MerchantRow): Merchant {
-  return {
-    id: row.id,
-    organization_id: row.organization_id,
-    name: row.name,
-    capabilities: JSON.parse(row.capabilities) as Merchant['capabilities'],
-    fulfillment_methods: JSON.parse(row.fulfillment_methods) as Merchant['fulfillment_methods'],
-    payment_connected_account_id: row.payment_connected_account_id,
-    created_at: timeText(row.created_ms),
-    updated_at: timeText(row.updated_ms),
-  };
-}
-
 /** @throws ApiError `RESOURCE_NOT_FOUND` */
 export function requireMerchant(db: Reading, id: string): void {
   if (db.get('SELECT 1 FROM merchants WHERE id = ?', id) === undefined) throw notFound('merchant', id);
 }
 
-/**
- * The merchant that a location belongs to.
- *
- * @throws ApiError `RESOURCE_NOT_FOUND`
- */
+/** @throws ApiError `RESOURCE_NOT_FOUND` */
 export function merchantOfLocation(db: Reading, locationId: string): string {
-  const location = db.get('SELECT merchant_id FROM locations WHERE id = ?', locationId) as
-    | { merchant_id: string }
-    | undefined;
+  const location = db.get<{ merchant_id: string }>('SELECT merchant_id FROM locations WHERE id = ?', locationId);
   if (location === undefined) throw notFound('location', locationId);
   return location.merchant_id;
 }
@@ -93,87 +231,54 @@ export interface OfferedProduct {
 }
 
 /**
- * A product that a location sells, whether or not any is left.
+ * Returns a product that a location sells, even if none is left.
  *
  * @throws ApiError `RESOURCE_NOT_FOUND`
  */
 export function offeredProduct(db: Reading, locationId: string, productId: string): OfferedProduct {
-  const found = db.get(
-    'SELECT p.id, p.name, p.price_cents, s.quantity FROM stock s JOIN products p ON p.id = s.product_id WHERE s.location_id = ? AND s.product_id = ?',
-    locationId,
-    productId,
-  ) as OfferedProduct | undefined;
+  const sql = `SELECT p.id, p.name, p.price_cents, s.quantity FROM stock s JOIN products p ON p.id = s.product_id
+    WHERE s.location_id = ? AND s.product_id = ?`;
+  const found = db.get<OfferedProduct>(sql, locationId, productId);
   if (found === undefined) throw notFound('product', productId);
   return found;
-}
-
-interface CategoryRow {
-  readonly id: string;
-  readonly merchant_id: string;
-  readonly external_id: string;
-  readonly name: string;
-  readonly parent_id: string | null;
-  readonly parent_external_id: string | null;
-  readonly depth: number;
-  readonly created_ms: number;
-  readonly updated_ms: number;
 }
 
 /** Interface 4.11. */
 export function getCategory(db: Reading, { merchantId, id }: Input<'getCategory'>['params']): Category {
   requireMerchant(db, merchantId);
-  const row = db.get(
-    `SELECT c.*, parent.external_id AS parent_external_id
-     FROM categories c LEFT JOIN categories parent ON parent.id = c.parent_id WHERE c.id = ? AND c.merchant_id = ?`,
-    id,
-    merchantId,
-  ) as CategoryRow | undefined;
+  const sql = `SELECT c.id, c.merchant_id, c.external_id, c.name, c.parent_id, parent.external_id AS parent_external_id,
+      c.depth, c.created_ms, c.updated_ms
+    FROM categories c LEFT JOIN categories parent ON parent.id = c.parent_id WHERE c.id = ? AND c.merchant_id = ?`;
+  const row = db.get<Stored<Category>>(sql, id, merchantId);
   if (row === undefined) throw notFound('category', id);
-  return {
-    id: row.id,
-    merchant_id: row.merchant_id,
-    external_id: row.external_id,
-    name: row.name,
-    parent_id: row.parent_id,
-    parent_external_id: row.parent_external_id,
-    depth: row.depth,
-    created_at: timeText(row.created_ms),
-    updated_at: timeText(row.updated_ms),
-  };
+  return withTimes(row);
 }
 
-interface OfferRow {
-  readonly id: string;
+interface OfferRow extends OfferedProduct, Place {
   readonly merchant_id: string;
   readonly category_id: string;
-  readonly name: string;
   readonly description: string;
-  readonly price_cents: number;
-  readonly quantity: number;
   readonly location_id: string;
   readonly location_name: string;
-  readonly latitude: number;
-  readonly longitude: number;
 }
 
-/** Interface 4.12: looks at every offer, since a sandbox has few. */
+/** Interface 4.12. Reads every offer, because a sandbox has few. */
 export function searchProducts(
   db: Reading,
   { latitude, longitude, query = '', distance }: Input<'searchProducts'>['query'],
   { searchDistanceKm, maxProducts }: Assumptions,
-): readonly FoundProduct[] {
+): FoundProduct[] {
   const most = distance ?? searchDistanceKm;
   const wanted = query.trim().toLowerCase();
-  return (
-    db.all(
-      `SELECT p.*, s.quantity, s.location_id, l.name AS location_name, l.latitude, l.longitude
-       FROM stock s JOIN products p ON p.id = s.product_id JOIN locations l ON l.id = s.location_id`,
-    ) as readonly OfferRow[]
-  )
+  const sql = `SELECT p.*, s.quantity, s.location_id, l.name AS location_name, l.latitude, l.longitude
+    FROM stock s JOIN products p ON p.id = s.product_id JOIN locations l ON l.id = s.location_id
+    ORDER BY s.location_id, p.id`;
+  return db
+    .all<OfferRow>(sql)
     .filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(wanted))
     .map((row) => ({ row, km: kilometresBetween({ latitude, longitude }, row) }))
     .filter(({ km }) => km <= most)
-    .sort((a, b) => a.km - b.km || compare(a.row.location_id, b.row.location_id) || compare(a.row.id, b.row.id))
+    .sort((a, b) => a.km - b.km)
     .slice(0, maxProducts)
     .map(({ row, km }) => ({
       id: row.id,
@@ -194,19 +299,13 @@ export function searchProducts(
     }));
 }
 
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
-}
-
 /** A point on earth, in degrees. */
 interface Place {
   readonly latitude: number;
   readonly longitude: number;
 }
 
-/** The mean radius of the earth. */
-const EARTH_KM = 6_371.0088;
+const EARTH_RADIUS_KM = 6_371.0088;
 
 /** Along a great circle, by the haversine formula, which stays exact for places that are close. */
 function kilometresBetween(a: Place, b: Place): number {
@@ -216,5 +315,5 @@ function kilometresBetween(a: Place, b: Place): number {
     halfChord(b.latitude - a.latitude) +
     Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) * halfChord(b.longitude - a.longitude);
   // Rounding may bring opposite places beyond 1.
-  return 2 * EARTH_KM * Math.asin(Math.sqrt(Math.min(1, h)));
+  return 2 * EARTH_RADIUS_KM * Math.asin(Math.sqrt(Math.min(1, h)));
 }

@@ -2,50 +2,41 @@ import { performance } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
 import { parseDuration } from '../ops/words/read-time.ts';
 
-/**
- * The one time of a sandbox, in whole milliseconds since 1970. It never goes back: what was written is never in the future,
- * and what is due comes due.
- */
+/** The time of a sandbox, in whole milliseconds since 1970. It never goes back. */
 export interface SandboxClock {
-  /** A real clock goes by itself; a frozen one stands still until it is moved. */
+  /** A real clock runs by itself; a frozen one moves only with `moveTo`. */
   readonly kind: 'real' | 'frozen';
   now(): number;
-  /** Goes on to a time; nothing happens where that has passed. */
+  /** Moves the clock on to a time. A time in the past changes nothing. */
   moveTo(at: number): void;
-  /** What a file keeps of the clock, so that a sandbox that is opened again goes on where it was. */
+  /** The state of the clock that a file keeps. */
   reading(): ClockReading;
-  /** Goes on where a sandbox was when it ended, however it ended. */
+  /** Continues where the clock of a sandbox was when it ended. */
   resume(reading: ClockReading): void;
 }
 
-/** What a clock showed. */
 export interface ClockReading {
   readonly now: number;
-  /** how much further it had been moved than the time of day */
+  /** how much further than the time of day the clock was moved */
   readonly ahead: number;
 }
 
-/** The latest time that a Date can show, and four digits of a year still hold. */
+/** The last time with a year of four digits. */
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** By how much the time of day may be behind the time that has passed before it counts as set back. */
+/** How far the time of day may be behind before it counts as set back. */
 const SLACK_MS = 250;
 
-/** Where the real clock gets its times from; tests bring others. */
+/** The times of the machine; tests replace it. */
 export interface TimeSource {
-  /** milliseconds since 1970, and moved by whoever sets the machine's clock */
+  /** milliseconds since 1970; it jumps when the machine's clock is set */
   timeOfDay(): number;
-  /** milliseconds since some moment; nobody moves it, and it may stand still while the machine sleeps */
+  /** milliseconds since some moment; it never jumps, and may stop while the machine sleeps */
   timePassed(): number;
 }
 
 const machine: TimeSource = { timeOfDay: () => Date.now(), timePassed: () => performance.now() };
 
-/**
- * A clock that stands still until it is moved.
- *
- * @param startAt - what it shows at first
- */
 export function frozenClock(startAt: number): SandboxClock {
   let now = checkedTime(startAt);
   return {
@@ -62,21 +53,22 @@ export function frozenClock(startAt: number): SandboxClock {
 }
 
 /**
- * The time of day, moved ahead by as much as it was told to. When the machine's clock is set back, this one goes on as if
- * nothing had happened; when the machine has slept, it has slept too.
+ * The time of day, plus the time by which it was moved ahead. If the machine's clock is set back, this clock goes on. If
+ * the machine has slept, this clock jumps ahead with it.
  */
 export function realClock(source: TimeSource = machine): SandboxClock {
   let ahead = 0;
   let shown = -Infinity;
-  let seen = look(source);
+  const look = () => ({ timeOfDay: source.timeOfDay(), timePassed: source.timePassed() });
+  let seen = look();
 
   function now(): number {
-    const is = look(source);
+    const is = look();
     const expected = seen.timeOfDay + (is.timePassed - seen.timePassed);
     const setBack = Math.round(expected - is.timeOfDay);
     if (setBack > SLACK_MS) ahead += setBack;
     seen = is;
-    // At the end of its years it stands still: a file that was moved there can be opened all the same.
+    // The clock stops at its latest time, so that a file with this time can still be opened.
     shown = Math.max(shown, checkedTime(Math.min(Math.floor(is.timeOfDay + ahead), LATEST)));
     return shown;
   }
@@ -97,20 +89,16 @@ export function realClock(source: TimeSource = machine): SandboxClock {
   };
 }
 
-function look(source: TimeSource): { readonly timeOfDay: number; readonly timePassed: number } {
-  return { timeOfDay: source.timeOfDay(), timePassed: source.timePassed() };
-}
-
-/** @throws ConfigurationError `INVALID_OPTION` for a time that the clock does not show */
+/** @throws ConfigurationError `INVALID_OPTION` for a time that the clock cannot show */
 export function checkedTime(at: number): number {
   if (Number.isSafeInteger(at) && at >= 0 && at <= LATEST) return at;
   throw new ConfigurationError('INVALID_OPTION', 'The sandbox clock must stay between the years 1970 and 9999.');
 }
 
 /**
- * How long the clock is to be moved: milliseconds, or a text such as `30 min`, `1h 30m` or `2 d`.
+ * Reads a duration: milliseconds, or a text such as `30 min`, `1h 30m` or `2 d`.
  *
- * @throws ConfigurationError `INVALID_OPTION` for anything else, and for what would take it back
+ * @throws ConfigurationError `INVALID_OPTION` for anything else, and for a negative duration
  */
 export function durationMs(duration: number | string): number {
   const ms = typeof duration === 'string' ? parseDuration(duration) : duration;

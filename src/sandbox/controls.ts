@@ -1,8 +1,24 @@
 import { ConfigurationError } from '../errors.ts';
 import type { FaultKind as DeliveryFaultKind } from '../sender/faults.ts';
 import type { Assumptions } from './assumptions.ts';
-import { accountOf } from './account.ts';
-import { addDeliveryFault, listDeliveryFaults, removeDeliveryFaults, type PendingDeliveryFault } from './deliveries.ts';
+import {
+  accountOf,
+  createKey,
+  deleteKey,
+  findKey,
+  listKeys,
+  rotateKey,
+  type CreatedKey,
+  type KeyRecord,
+  type NewKey,
+} from './keys.ts';
+import {
+  addDeliveryFault,
+  listDeliveryFaults,
+  removeDeliveryFaults,
+  type PendingDeliveryFault,
+  type Dispatch,
+} from './deliveries.ts';
 import {
   countDeliveries,
   findDelivery,
@@ -14,7 +30,6 @@ import {
   type DeliveryState,
   type DeliveryTry,
 } from './delivery-list.ts';
-import type { Dispatch } from './dispatch.ts';
 import { listDue, type NextDue } from './due.ts';
 import {
   addEndpoint,
@@ -29,27 +44,17 @@ import { sendByHand, type EventByHand } from './events.ts';
 import { addFault, listFaults, removeFaults, type PendingFault, type ServiceFault } from './faults.ts';
 import { listStock, MOST_STOCK, setStock, type StockLevel } from './inventory.ts';
 import {
-  createKey,
-  deleteKey,
-  findKey,
-  listKeys,
-  rotateKey,
-  type CreatedKey,
-  type KeyRecord,
-  type NewKey,
-} from './keys.ts';
-import type { OrderStatus } from './order-moves.ts';
-import { listUse, type Limit, type LimitUse, type PlanLimits, type PlanName } from './limits.ts';
-import {
   countOrders,
   findOrder,
   listOrders,
   type OrderFilter,
   type OrderRecord,
   type OrderSummary,
-} from './order-list.ts';
-import { moveOrder } from './orders.ts';
+  moveOrder,
+} from './orders.ts';
+import { listUse, type Limit, type LimitUse, type PlanLimits, type PlanName } from './limits.ts';
 import { listCharges, type ChargeRecord } from './payments.ts';
+import type { OrderStatus } from './resources.ts';
 import type { Store } from './store.ts';
 
 /** Controls of a sandbox, in addition to the operations. In the real service, you use the dashboard instead. */
@@ -207,15 +212,14 @@ export interface Controls {
   readonly version: () => number;
 }
 
-/** What controls are made of. */
-export interface ControlsOptions {
+interface ControlsOptions {
   readonly assumptions: Assumptions;
   readonly plan: PlanName | PlanLimits;
   readonly limits: readonly Limit[];
   readonly allowRemote: boolean;
 }
 
-/** Each of them is one transaction. */
+/** Each call is one transaction. */
 export function createControls(
   store: Store,
   dispatch: Dispatch,

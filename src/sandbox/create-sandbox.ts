@@ -1,24 +1,22 @@
+import type { Hono } from 'hono';
 import { ConfigurationError, nameOf } from '../errors.ts';
 import { loggerOf, type Logger } from '../host/logger.ts';
 import { assertOptions, type KnownOptions, MAX_TIMER_MS, positiveWhole } from '../known-options.ts';
 import type { FaultPlan } from '../sender/faults.ts';
-import { ACCOUNT_TABLES, accountOf, signUp } from './account.ts';
 import { createApp } from './app.ts';
 import { assumptionsWith, type Assumptions } from './assumptions.ts';
 import { CART_DUE, CART_TABLES, stepCart } from './carts.ts';
+import { CATALOGUE_TABLES, seedCatalogue } from './catalogue.ts';
 import { frozenClock, realClock } from './clock.ts';
 import { createControls, type Controls } from './controls.ts';
-import { createDispatch, DISPATCH_TABLES } from './dispatch.ts';
+import { createDispatch, DISPATCH_TABLES } from './deliveries.ts';
 import type { Webhook } from './endpoints.ts';
 import { SERVICE_FAULT_TABLES } from './faults.ts';
 import { INVENTORY_TABLES } from './inventory.ts';
-import { createKey, KEY_TABLES, keyValue } from './keys.ts';
+import { accountOf, KEY_TABLES, keyValue, signUp } from './keys.ts';
 import { limitsOf, LIMIT_TABLES, type PlanLimits, type PlanName } from './limits.ts';
 import { ORDER_DUE, ORDER_TABLES, stepOrder } from './orders.ts';
-import { ownPages } from './own-pages.ts';
 import { PAYMENT_TABLES } from './payments.ts';
-import { createRequestIds } from './request-ids.ts';
-import { CATALOGUE_TABLES, sow } from './seed.ts';
 import { openStore, type Store } from './store.ts';
 
 /** The options of {@link createSandbox}. */
@@ -140,7 +138,6 @@ const TABLES = [
   ORDER_TABLES,
   PAYMENT_TABLES,
   KEY_TABLES,
-  ACCOUNT_TABLES,
   LIMIT_TABLES,
   SERVICE_FAULT_TABLES,
   ...DISPATCH_TABLES,
@@ -184,9 +181,6 @@ const START_AT = new Date('2026-01-01T00:00:00.000Z');
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   assertOptions('createSandbox', options, OPTIONS);
   const { clock: kind = 'frozen', startAt = START_AT, plan = 'Enterprise', webhooks, allowRemote = false } = options;
-  if (webhooks !== undefined && !Array.isArray(webhooks)) {
-    throw new ConfigurationError('INVALID_OPTION', 'webhooks must be a list, such as [{ to: receiver, secret }].');
-  }
   if (kind !== 'frozen' && kind !== 'real') {
     throw new ConfigurationError('INVALID_OPTION', "clock must be 'frozen' or 'real'.");
   }
@@ -205,10 +199,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   }
   const store = openStore({ file: options.file, clock, seed, tables: TABLES });
   try {
-    if (!store.isOld) begin(store, options.signedUpAt);
+    if (!store.isOld) {
+      store.write((tx) => {
+        seedCatalogue(tx);
+        signUp(tx, store.seed, options.signedUpAt?.getTime() ?? tx.now);
+      });
+    }
     const closing = new AbortController();
-    const requestIds = createRequestIds(store);
-    const app = createApp({ store, assumptions, limits, requestIds, logger, closing: closing.signal });
+    const app = createApp({ store, assumptions, limits, logger, closing: closing.signal });
     const pageOf = ownPages(store, assumptions, logger);
     const dispatch = createDispatch(store, {
       webhooks,
@@ -244,7 +242,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         request.signal.throwIfAborted(); // an aborted request was never sent
         const page = closing.signal.aborted ? undefined : pageOf(request);
         const answer = page === undefined ? app.fetch(request, env) : page.then((own) => own.fetch(request, env));
-        // Where there is a connection, its server ends it.
+        // A server ends its connection itself.
         return env === undefined ? orAborted(answer, request.signal) : answer;
       },
       advance: (duration) => dispatch.advance(duration),
@@ -258,14 +256,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   }
 }
 
-/** What changes a request, and not what servers hand along with it. */
+/** Tells the second argument of `fetch` from what a server passes. */
 function isInit(more: unknown): boolean {
   return (
     typeof more === 'object' && more !== null && ['method', 'headers', 'body', 'signal'].some((name) => name in more)
   );
 }
 
-/** As `fetch` does: who gives up hears of it, whether or not there will be an answer. */
+/** Rejects when the caller aborts, as `fetch` does. */
 function orAborted(answer: Response | Promise<Response>, signal: AbortSignal): Promise<Response> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(signal.reason as Error);
@@ -276,11 +274,27 @@ function orAborted(answer: Response | Promise<Response>, signal: AbortSignal): P
   });
 }
 
-/** What a new sandbox begins with. */
-function begin(store: Store, signedUpAt: Date | undefined): void {
-  store.write((tx) => {
-    sow(tx);
-    const { id: firstKeyId } = createKey(tx, store.seed, { name: 'first' });
-    signUp(tx, { signedUpMs: signedUpAt?.getTime() ?? tx.now, firstKeyId });
-  });
+/**
+ * The pages that a sandbox has besides the service: the checkout, the OpenAPI document and its page. `undefined` for a
+ * request to the service. Pages are loaded at the first request for them, because a sandbox starts sooner without.
+ */
+function ownPages(
+  store: Store,
+  assumptions: Assumptions,
+  logger: Logger,
+): (request: Request) => Promise<Hono> | undefined {
+  let checkout: Promise<Hono> | undefined;
+  let described: Promise<Hono> | undefined;
+  return ({ method, url }) => {
+    const { pathname } = new URL(url);
+    if ((method === 'GET' || method === 'HEAD') && INTERFACE_PATH.test(pathname)) {
+      described ??= import('./openapi/interface-page.tsx').then((one) => one.createInterface(assumptions, logger));
+      return described;
+    }
+    if (!pathname.startsWith('/checkout/')) return undefined;
+    checkout ??= import('./checkout.tsx').then((one) => one.createCheckout(store, assumptions, logger));
+    return checkout;
+  };
 }
+
+const INTERFACE_PATH = /^\/(?:openapi\.json|interface|interface\/page\.css)$/;

@@ -1,59 +1,250 @@
-import { ConfigurationError } from '../errors.ts';
-import { copiesIn, delayedBy, noFaults, type Fault, type FaultKind, type FaultPlan } from '../sender/faults.ts';
-import type { Seen } from '../sender/faulty-request.ts';
-import { FAULT_KINDS, randomFault } from '../sender/random-faults.ts';
-import { retryAfter } from '../sender/retry-schedule.ts';
-import { seeded } from '../sender/seeded-random.ts';
+import { Agent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { ConfigurationError, nameOf } from '../errors.ts';
+import { delay } from '../host/real-timers.ts';
+import { DeliveryError, requestWith, sentWith, signatureOf, type Answer, type Seen } from '../sender/deliver.ts';
+import {
+  copiesIn,
+  delayedBy,
+  FAULT_KINDS,
+  noFaults,
+  randomFault,
+  retryAfter,
+  seeded,
+  type Fault,
+  type FaultKind,
+  type FaultPlan,
+  type WireFault,
+} from '../sender/faults.ts';
 import type { Secret } from '../signing/signature.ts';
-import { TRY } from './delivery-queue.ts';
-import { clearDue, setDue, type Due } from './due.ts';
-import type { LocalReceiver, WebhookSender } from './send-webhook.ts';
+import { answerInTime, DEFAULT_PATH } from '../testing/deliver-to.ts';
+import { signedHeaders } from '../testing/signed-request.ts';
+import { clearDue, createDueRunner, DUE_TABLES, setDue, type Due, type DueRunner, type Step } from './due.ts';
+import { ENDPOINT_TABLES, giveEndpoints, type LocalReceiver, type Webhook } from './endpoints.ts';
+import { DELIVERY_TABLES, EVENT_TABLES, TRY } from './events.ts';
 import type { Reading, Store, Transaction } from './store.ts';
 
-/** What deliveries are made with. */
-export interface DeliveriesOptions {
-  readonly store: Store;
-  readonly sender: WebhookSender;
-  /** the receivers of this process by the id of their endpoint */
-  readonly receivers: ReadonlyMap<string, LocalReceiver>;
-  /** what goes wrong with which try of an event; nothing unless set */
-  readonly faults?: FaultPlan | undefined;
-  /** told after each try what was tried, by the id of the delivery */
-  readonly onTry?: ((id: number) => void) | undefined;
-}
-
-/** Sends what is due, and keeps what became of it. */
-export interface Deliveries {
-  /** One try of the delivery that is due. */
-  attempt(due: Due): Promise<void>;
-  /** Tries a dead letter, or what has failed and waits, once more and now (interface 6.4.4); `false` where that cannot be. */
-  retry(id: number): boolean;
-  /** The same with all dead letters of an endpoint; how many there were. */
-  retryDead(endpoint: string): number;
-  /** The ids of those that wait for an answer. */
-  underWay(): readonly number[];
-  /** What is still under way is as good as never sent: it is sent again by whoever opens the file. */
-  close(): void;
-}
-
-export const FAULT_TABLES = `
+const FAULT_TABLES = `
   CREATE TABLE delivery_faults (
     seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, remaining INTEGER NOT NULL CHECK (remaining > 0)
   ) STRICT;
 `;
 
+/** The tables of due work, events and their deliveries. */
+export const DISPATCH_TABLES = [DUE_TABLES, EVENT_TABLES, ENDPOINT_TABLES, DELIVERY_TABLES, FAULT_TABLES] as const;
+
+/** The settings of deliveries, and other due work. */
+export interface DispatchOptions {
+  /** replaces the webhooks that code set before */
+  readonly webhooks?: readonly Webhook[] | undefined;
+  /** whether `webhooks` may name other machines */
+  readonly allowRemote?: boolean;
+  /** the changes of state that fall due, by kind */
+  readonly steps: Readonly<Record<string, Step>>;
+  /** how long to wait for an answer, in real time (interface 6.4) */
+  readonly timeoutMs?: number | undefined;
+  /** the maximum number of deliveries under way to one endpoint on a real clock */
+  readonly concurrency?: number | undefined;
+  readonly faults?: FaultPlan | undefined;
+  /** called with the id of a delivery after each try */
+  readonly onTry?: ((delivery: number) => void) | undefined;
+  /** called with a failure on a real clock that no caller waits for */
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Runs due work: moves of orders and carts, and deliveries. */
+export interface Dispatch extends DueRunner {
+  /**
+   * Tries a failed delivery once more (interface 6.4.4): now on a real clock, at the next `advance` on a frozen one.
+   *
+   * @returns `false` if the delivery was delivered, its endpoint was removed, or it is under way
+   */
+  retry(delivery: number): boolean;
+  /** Retries all dead letters of an endpoint, and returns their number. */
+  retryDead(endpoint: string): number;
+  /** Returns the ids of deliveries that wait for an answer. */
+  underWay(): readonly number[];
+}
+
+interface WaitingDelivery {
+  readonly id: number;
+  readonly eventId: string;
+  readonly body: Uint8Array;
+  readonly endpoint: string;
+  readonly url: string | null;
+  readonly secret: Secret | null;
+  readonly tries: number;
+  /** how many of the tries were on the schedule */
+  readonly onSchedule: number;
+  readonly byHand: number;
+  /** when the schedule continues after a try by hand; `null` for a dead letter */
+  readonly resumesAt: number | null;
+  /** the faults of this try as JSON, once they are known */
+  readonly faults: string | null;
+}
+
+const WAITING = `SELECT d.id, e.id AS eventId, e.body, d.endpoint, p.url, p.secret, d.tries, d.on_schedule AS onSchedule,
+    d.by_hand AS byHand, d.resumes_at AS resumesAt, d.faults
+  FROM deliveries d JOIN events e ON e.seq = d.event JOIN endpoints p ON p.id = d.endpoint
+  WHERE d.id = ? AND d.state = 'waiting'`;
+
 /**
- * Has the next so many tries go wrong in one way, after those that were asked for before.
+ * Delivers as interface 6.3 and 6.4 describe. A delivery is a row, so it survives the process.
  *
- * @param count - 0 or less asks for nothing
- * @throws ConfigurationError `INVALID_OPTION` for a kind that does not exist, or a count that is none
+ * @throws ConfigurationError for a webhook that cannot work
  */
-export function addDeliveryFault(transaction: Transaction, kind: FaultKind, count: number): void {
+export function createDispatch(store: Store, options: DispatchOptions): Dispatch {
+  const { webhooks, allowRemote = false, timeoutMs = 10_000, concurrency = 16, faults: plan = noFaults } = options;
+  const receivers: ReadonlyMap<string, LocalReceiver> =
+    webhooks === undefined ? new Map() : store.write((tx) => giveEndpoints(tx, webhooks, allowRemote));
+  const agents = { 'http:': new Agent({ keepAlive: true }), 'https:': new HttpsAgent({ keepAlive: true }) };
+  const underWay = new Set<number>();
+  let isClosed = false;
+
+  async function attempt({ subject }: Due): Promise<void> {
+    const waiting = store.get<WaitingDelivery>(WAITING, Number(subject));
+    if (waiting === undefined) {
+      store.write((tx) => clearDue(tx, TRY, subject));
+      return;
+    }
+    underWay.add(waiting.id);
+    try {
+      const faults = faultsOf(waiting);
+      if (faults === null) return;
+      const at = store.clock.now();
+      const copies = Array.from({ length: copiesIn(faults) }, () => send(waiting, []));
+      const [seen] = await Promise.all([send(waiting, faults), ...copies]);
+      // An unfinished try counts as never sent: the next process that opens the file sends it.
+      if (isClosed) return;
+      store.write((tx) => settle(tx, waiting, at, faults, seen));
+    } finally {
+      underWay.delete(waiting.id);
+    }
+    options.onTry?.(waiting.id);
+  }
+
+  /** Returns the faults of a try, or `null` if they delay it. They are written down, so that a kill does not change them. */
+  function faultsOf({ id, eventId, endpoint, tries, faults }: WaitingDelivery): readonly Fault[] | null {
+    if (faults !== null) return JSON.parse(faults) as Fault[]; // as it was written below
+    const planned = plan(eventId, tries + 1);
+    type Asked = { readonly seq: number; readonly kind: FaultKind };
+    const asked = store.get<Asked>('SELECT seq, kind FROM delivery_faults ORDER BY seq LIMIT 1');
+    if (planned.length === 0 && asked === undefined) return planned;
+    return store.write((tx) => {
+      const dealt = [...planned];
+      if (asked !== undefined) {
+        dealt.push(randomFault(asked.kind, seeded(store.seed, eventId, tries + 1)));
+        tx.run('DELETE FROM delivery_faults WHERE seq = ? AND remaining = 1', asked.seq);
+        tx.run('UPDATE delivery_faults SET remaining = remaining - 1 WHERE seq = ?', asked.seq);
+      }
+      tx.run('UPDATE deliveries SET faults = ? WHERE id = ?', JSON.stringify(dealt), id);
+      const at = delayedBy(dealt, tx.now);
+      if (at <= tx.now) return dealt;
+      setDue(tx, TRY, String(id), at, endpoint);
+      return null;
+    });
+  }
+
+  /** Never rejects. Of a failure, it returns only a status and the name of the error. */
+  async function send({ endpoint, url, body, secret }: WaitingDelivery, faults: readonly Fault[]): Promise<Seen> {
+    const signed = { body, signature: signatureOf(body, secret) };
+    if (url !== null) {
+      const destination = new URL(url);
+      const agent = destination.protocol === 'https:' ? agents['https:'] : agents['http:'];
+      return requestWith(faults, destination, signed, { agent, timeoutMs });
+    }
+    const receiver = receivers.get(endpoint);
+    if (receiver === undefined) return { status: null, why: 'the receiver for this endpoint is missing', note: null };
+    return sentWith(faults, signed, ({ body: bytes, signature }, fault) => {
+      const headers = signedHeaders(bytes, null, { signature });
+      return handOver(receiver, { path: receiver.path ?? DEFAULT_PATH, headers, bytes }, timeoutMs, fault);
+    });
+  }
+
+  const { steps, onFailure } = options;
+  const runner = createDueRunner(store, { steps, work: attempt, concurrency, onFailure });
+  return {
+    advance: (duration) => runner.advance(duration),
+    retry: (id) => !underWay.has(id) && store.write((tx) => retryByHand(tx, id)),
+    retryDead: (endpoint) =>
+      store.write((tx) => {
+        const sql = "SELECT id FROM deliveries WHERE endpoint = ? AND state = 'dead' ORDER BY id";
+        return tx.all<{ readonly id: number }>(sql, endpoint).filter(({ id }) => retryByHand(tx, id)).length;
+      }),
+    underWay: () => [...underWay],
+    async close() {
+      await runner.close();
+      isClosed = true;
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+/** Imitates the faults of a connection for a receiver without one: a cut request never arrives. */
+async function handOver(
+  { to, as }: LocalReceiver,
+  delivery: Parameters<typeof answerInTime>[1],
+  timeoutMs: number,
+  fault: WireFault | undefined,
+): Promise<Pick<Answer, 'status' | 'note'>> {
+  if (fault?.kind === 'cut') throw new DeliveryError('CUT', 'the connection was cut before the end of the body');
+  if (fault?.kind === 'slow-body') await delay(fault.ms);
+  const { status } = await answerInTime(to, delivery, timeoutMs, as).catch((failure: unknown) => {
+    if (failure instanceof DeliveryError) throw failure;
+    throw new DeliveryError('FAILED', `the receiver threw ${nameOf(failure)}`, { cause: failure });
+  });
+  if (fault?.kind === 'lost-answer') throw new DeliveryError('LOST', 'the answer was lost on the way');
+  return { status, note: null };
+}
+
+/** Stores the result of a try, and sets the next one (interface 6.4). */
+function settle(
+  tx: Transaction,
+  { id, endpoint, tries, onSchedule, byHand, resumesAt }: WaitingDelivery,
+  at: number,
+  faults: readonly Fault[],
+  { status, why, note }: Seen,
+): void {
+  const fault = faults.map(({ kind }) => kind).join('+') || null;
+  const row = [id, tries + 1, at, status, why, note, fault, byHand];
+  tx.run('INSERT INTO tries VALUES (?, ?, ?, ?, ?, ?, ?, ?)', ...row);
+  const counted = `UPDATE deliveries SET tries = tries + 1, on_schedule = on_schedule + 1 - by_hand,
+    by_hand = 0, resumes_at = NULL, faults = NULL WHERE id = ?`;
+  tx.run(counted, id);
+  if (why === null) return end(tx, id, 'delivered');
+  // Its endpoint may have been removed meanwhile.
+  if (tx.get("SELECT 1 FROM deliveries WHERE id = ? AND state = 'waiting'", id) === undefined) return;
+  const wait = retryAfter(onSchedule + 1);
+  const scheduled = wait === null ? null : tx.now + wait;
+  const next = byHand === 1 ? resumesAt : scheduled;
+  if (next === null) end(tx, id, 'dead');
+  else setDue(tx, TRY, String(id), next, endpoint);
+}
+
+function end(tx: Transaction, id: number, state: 'delivered' | 'dead'): void {
+  tx.run('UPDATE deliveries SET state = ?, settled_at = ? WHERE id = ?', state, tx.now, id);
+  clearDue(tx, TRY, String(id));
+}
+
+function retryByHand(tx: Transaction, id: number): boolean {
+  const failed = `SELECT d.endpoint, due.at FROM deliveries d JOIN endpoints p ON p.id = d.endpoint
+    LEFT JOIN due ON due.kind = ? AND due.subject = CAST(d.id AS TEXT)
+    WHERE d.id = ? AND d.state IN ('waiting', 'dead') AND d.tries > 0 AND d.by_hand = 0 AND p.removed_at IS NULL`;
+  const row = tx.get<{ readonly endpoint: string; readonly at: number | null }>(failed, TRY, id);
+  if (row === undefined) return false;
+  const sql = "UPDATE deliveries SET state = 'waiting', settled_at = NULL, by_hand = 1, resumes_at = ? WHERE id = ?";
+  tx.run(sql, row.at, id);
+  setDue(tx, TRY, String(id), tx.now, row.endpoint);
+  return true;
+}
+
+/** Adds a fault of a kind to each of the next `count` tries, after the faults that were added before. */
+export function addDeliveryFault(tx: Transaction, kind: FaultKind, count: number): void {
   if (!FAULT_KINDS.includes(kind) || !Number.isSafeInteger(count)) {
     const message = `A delivery fault needs a kind (${FAULT_KINDS.join(', ')}) and a whole number of times.`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
-  if (count > 0) transaction.run('INSERT INTO delivery_faults (kind, remaining) VALUES (?, ?)', kind, count);
+  if (count > 0) tx.run('INSERT INTO delivery_faults (kind, remaining) VALUES (?, ?)', kind, count);
 }
 
 /** Pending delivery faults of one kind. */
@@ -63,152 +254,12 @@ export interface PendingDeliveryFault {
   readonly timesLeft: number;
 }
 
-/** What was asked for and has not happened, in the order in which it will. */
-export function listDeliveryFaults(reading: Reading): readonly PendingDeliveryFault[] {
-  const sql = 'SELECT kind, remaining AS timesLeft FROM delivery_faults ORDER BY seq';
-  return reading.all(sql) as readonly PendingDeliveryFault[];
+/** Lists pending delivery faults, in their order. */
+export function listDeliveryFaults(db: Reading): readonly PendingDeliveryFault[] {
+  return db.all('SELECT kind, remaining AS timesLeft FROM delivery_faults ORDER BY seq');
 }
 
-/** Has none of it happen any more, but for what was dealt to a try already. */
-export function removeDeliveryFaults(transaction: Transaction): void {
-  transaction.run('DELETE FROM delivery_faults');
-}
-
-/** What a try needs to know. */
-interface Waiting {
-  readonly id: number;
-  readonly eventId: string;
-  readonly body: Uint8Array;
-  readonly endpoint: string;
-  readonly url: string | null;
-  readonly secret: Secret | null;
-  /** how many there were */
-  readonly tries: number;
-  /** how many of them were on the schedule */
-  readonly onSchedule: number;
-  readonly byHand: number;
-  /** when the schedule goes on after a try by hand; `null` for a dead letter */
-  readonly resumesAt: number | null;
-  /** what goes wrong with this try, as JSON, once it is known */
-  readonly faults: string | null;
-}
-
-const WAITING = `SELECT d.id, e.id AS eventId, e.body, d.endpoint, p.url, p.secret, d.tries, d.on_schedule AS onSchedule,
-    d.by_hand AS byHand, d.resumes_at AS resumesAt, d.faults
-  FROM deliveries d JOIN events e ON e.seq = d.event JOIN endpoints p ON p.id = d.endpoint
-  WHERE d.id = ? AND d.state = 'waiting'`;
-
-const NOBODY: Seen = { status: null, why: 'the receiver for this endpoint is missing', note: null };
-
-/** Deliveries as interface 6.3 and 6.4 describe them, one row each, so that they outlive the process. */
-export function createDeliveries(options: DeliveriesOptions): Deliveries {
-  const { store, sender, receivers, faults: plan = noFaults, onTry } = options;
-  const underWay = new Set<number>();
-  let isClosed = false;
-
-  async function send({ endpoint, url, body, secret }: Waiting, faults: readonly Fault[]): Promise<Seen> {
-    const destination = url === null ? receivers.get(endpoint) : new URL(url);
-    if (destination === undefined) return NOBODY;
-    const copies = Array.from({ length: copiesIn(faults) }, () => sender.send(destination, body, secret, []));
-    const [seen] = await Promise.all([sender.send(destination, body, secret, faults), ...copies]);
-    return seen;
-  }
-
-  /** What goes wrong with a try; `null` when it is put off. It is written down, so that a kill does not deal it anew. */
-  function faultsOf({ id, eventId, endpoint, tries, faults }: Waiting): readonly Fault[] | null {
-    if (faults !== null) return JSON.parse(faults) as Fault[]; // as it was written below
-    const planned = plan(eventId, tries + 1);
-    const asked = store.get('SELECT seq, kind FROM delivery_faults ORDER BY seq LIMIT 1') as
-      | { readonly seq: number; readonly kind: FaultKind }
-      | undefined;
-    if (planned.length === 0 && asked === undefined) return planned;
-    return store.write((transaction) => {
-      const dealt = [...planned];
-      if (asked !== undefined) {
-        dealt.push(randomFault(asked.kind, seeded(store.seed, eventId, tries + 1)));
-        transaction.run('DELETE FROM delivery_faults WHERE seq = ? AND remaining = 1', asked.seq);
-        transaction.run('UPDATE delivery_faults SET remaining = remaining - 1 WHERE seq = ?', asked.seq);
-      }
-      transaction.run('UPDATE deliveries SET faults = ? WHERE id = ?', JSON.stringify(dealt), id);
-      const at = delayedBy(dealt, transaction.now);
-      if (at <= transaction.now) return dealt;
-      setDue(transaction, TRY, String(id), at, endpoint);
-      return null;
-    });
-  }
-
-  return {
-    async attempt({ subject }) {
-      const waiting = store.get(WAITING, Number(subject)) as Waiting | undefined;
-      if (waiting === undefined) {
-        store.write((transaction) => clearDue(transaction, TRY, subject));
-        return;
-      }
-      underWay.add(waiting.id);
-      try {
-        const faults = faultsOf(waiting);
-        if (faults === null) return;
-        const at = store.clock.now();
-        const seen = await send(waiting, faults);
-        if (isClosed) return;
-        store.write((transaction) => settle(transaction, waiting, at, faults, seen));
-      } finally {
-        underWay.delete(waiting.id);
-      }
-      onTry?.(waiting.id);
-    },
-    retry: (id) => !underWay.has(id) && store.write((transaction) => retryByHand(transaction, id)),
-    retryDead: (endpoint) =>
-      store.write((transaction) => {
-        const sql = "SELECT id FROM deliveries WHERE endpoint = ? AND state = 'dead' ORDER BY id";
-        const dead = transaction.all(sql, endpoint) as readonly { readonly id: number }[];
-        return dead.filter(({ id }) => retryByHand(transaction, id)).length;
-      }),
-    underWay: () => [...underWay],
-    close() {
-      isClosed = true;
-      sender.close();
-    },
-  };
-}
-
-/** Keeps what a try came to, and says when the next one is due (interface 6.4). */
-function settle(
-  transaction: Transaction,
-  { id, endpoint, tries, onSchedule, byHand, resumesAt }: Waiting,
-  at: number,
-  faults: readonly Fault[],
-  { status, why, note }: Seen,
-): void {
-  const fault = faults.map(({ kind }) => kind).join('+') || null;
-  const row = [id, tries + 1, at, status, why, note, fault, byHand];
-  transaction.run('INSERT INTO tries VALUES (?, ?, ?, ?, ?, ?, ?, ?)', ...row);
-  const counted = `UPDATE deliveries SET tries = tries + 1, on_schedule = on_schedule + 1 - by_hand,
-    by_hand = 0, resumes_at = NULL, faults = NULL WHERE id = ?`;
-  transaction.run(counted, id);
-  if (why === null) return end(transaction, id, 'delivered');
-  // Its endpoint may have been removed meanwhile.
-  if (transaction.get("SELECT 1 FROM deliveries WHERE id = ? AND state = 'waiting'", id) === undefined) return;
-  const wait = retryAfter(onSchedule + 1);
-  const scheduled = wait === null ? null : transaction.now + wait;
-  const next = byHand === 1 ? resumesAt : scheduled;
-  if (next === null) end(transaction, id, 'dead');
-  else setDue(transaction, TRY, String(id), next, endpoint);
-}
-
-function end(transaction: Transaction, id: number, state: 'delivered' | 'dead'): void {
-  transaction.run('UPDATE deliveries SET state = ?, settled_at = ? WHERE id = ?', state, transaction.now, id);
-  clearDue(transaction, TRY, String(id));
-}
-
-function retryByHand(transaction: Transaction, id: number): boolean {
-  const failed = `SELECT d.endpoint, due.at FROM deliveries d JOIN endpoints p ON p.id = d.endpoint
-    LEFT JOIN due ON due.kind = ? AND due.subject = CAST(d.id AS TEXT)
-    WHERE d.id = ? AND d.state IN ('waiting', 'dead') AND d.tries > 0 AND d.by_hand = 0 AND p.removed_at IS NULL`;
-  const row = transaction.get(failed, TRY, id) as { readonly endpoint: string; readonly at: number | null } | undefined;
-  if (row === undefined) return false;
-  const sql = "UPDATE deliveries SET state = 'waiting', settled_at = NULL, by_hand = 1, resumes_at = ? WHERE id = ?";
-  transaction.run(sql, row.at, id);
-  setDue(transaction, TRY, String(id), transaction.now, row.endpoint);
-  return true;
+/** A try that already has a fault keeps it. */
+export function removeDeliveryFaults(tx: Transaction): void {
+  tx.run('DELETE FROM delivery_faults');
 }

@@ -1,5 +1,5 @@
-import { TRY } from './delivery-queue.ts';
-import type { Reading } from './store.ts';
+import { TRY } from './events.ts';
+import { countBy, whereAll, type Reading } from './store.ts';
 
 /**
  * The state of a delivery: `waiting` for an attempt, `delivered` with a 2xx response, `dead` after the last attempt in
@@ -66,6 +66,13 @@ export interface DeliveryFilter {
   readonly limit?: number;
 }
 
+const ABOUT =
+  "CAST(coalesce(CAST(e.body AS TEXT) ->> '$.data.id', CAST(e.body AS TEXT) ->> '$.data.product_id') AS TEXT)";
+const COLUMNS = `d.id, e.id AS eventId, e.type, e.created_at AS createdAt, ${ABOUT} AS about, d.endpoint, d.state, d.tries,
+    due.at AS nextAt, d.settled_at AS settledAt
+  FROM deliveries d JOIN events e ON e.seq = d.event
+  LEFT JOIN due ON due.kind = '${TRY}' AND due.subject = CAST(d.id AS TEXT)`;
+
 interface Row {
   readonly id: number;
   readonly eventId: string;
@@ -79,62 +86,35 @@ interface Row {
   readonly settledAt: number | null;
 }
 
-/** Deliveries, newest first. */
+/** Lists deliveries, newest first. */
 export function listDeliveries(
-  reading: Reading,
-  { state, endpoint, before = Number.MAX_SAFE_INTEGER, limit = 100 }: DeliveryFilter = {},
+  db: Reading,
+  { state, endpoint, before, limit = 100 }: DeliveryFilter = {},
 ): readonly Delivery[] {
-  const wanted = [
-    ...(state === undefined ? [] : [{ sql: 'AND d.state = ?', value: state }]),
-    ...(endpoint === undefined ? [] : [{ sql: 'AND d.endpoint = ?', value: endpoint }]),
-  ];
-  const sql = `SELECT ${COLUMNS} WHERE d.id < ? ${wanted.map((one) => one.sql).join(' ')} ORDER BY d.id DESC LIMIT ?`;
-  const rows = reading.all(sql, before, ...wanted.map(({ value }) => value), limit) as readonly Row[];
-  return rows.map(deliveryOf);
+  const { where, values } = whereAll({ 'd.state = ?': state, 'd.endpoint = ?': endpoint, 'd.id < ?': before });
+  return db.all<Row>(`SELECT ${COLUMNS} ${where} ORDER BY d.id DESC LIMIT ?`, ...values, limit).map(deliveryOf);
 }
 
-/** One delivery; `null` where there is none. */
-export function findDelivery(reading: Reading, id: number): DeliveryRecord | null {
-  const row = reading.get(`SELECT e.body, ${COLUMNS} WHERE d.id = ?`, id) as
-    | (Row & { readonly body: Uint8Array })
-    | undefined;
+export function findDelivery(db: Reading, id: number): DeliveryRecord | null {
+  const row = db.get<Row & { readonly body: Uint8Array }>(`SELECT e.body, ${COLUMNS} WHERE d.id = ?`, id);
   return row === undefined ? null : { ...deliveryOf(row), body: row.body };
 }
 
-/** How many deliveries stand where. */
-export function countDeliveries(reading: Reading): Readonly<Record<DeliveryState, number>> {
-  const rows = reading.all('SELECT state, count(*) AS n FROM deliveries GROUP BY state') as readonly {
-    readonly state: DeliveryState;
-    readonly n: number;
-  }[];
-  const none = { waiting: 0, delivered: 0, dead: 0, dropped: 0 };
-  return { ...none, ...Object.fromEntries(rows.map(({ state, n }) => [state, n])) };
+export function countDeliveries(db: Reading): Readonly<Record<DeliveryState, number>> {
+  return countBy(db, 'deliveries', 'state', { waiting: 0, delivered: 0, dead: 0, dropped: 0 });
 }
-
-const ABOUT =
-  "CAST(coalesce(CAST(e.body AS TEXT) ->> '$.data.id', CAST(e.body AS TEXT) ->> '$.data.product_id') AS TEXT)";
-const COLUMNS = `d.id, e.id AS eventId, e.type, e.created_at AS createdAt, ${ABOUT} AS about, d.endpoint, d.state, d.tries,
-    due.at AS nextAt, d.settled_at AS settledAt
-  FROM deliveries d JOIN events e ON e.seq = d.event
-  LEFT JOIN due ON due.kind = '${TRY}' AND due.subject = CAST(d.id AS TEXT)`;
 
 function deliveryOf(row: Row): Delivery {
   const { id, eventId, type, createdAt, about, endpoint, state, tries, nextAt, settledAt } = row;
   const event = { id: eventId, type, createdAt: new Date(createdAt), about };
+  const dateOf = (at: number | null) => (at === null ? null : new Date(at));
   return { id, event, endpoint, state, tries, nextAt: dateOf(nextAt), settledAt: dateOf(settledAt) };
 }
 
-/** What was tried of a delivery, oldest first. */
-export function listTries(reading: Reading, delivery: number): readonly DeliveryTry[] {
+/** Lists the tries of a delivery, oldest first. */
+export function listTries(db: Reading, delivery: number): readonly DeliveryTry[] {
   const sql =
     'SELECT number, at, status, why, note, fault, by_hand AS byHand FROM tries WHERE delivery = ? ORDER BY number';
-  const rows = reading.all(sql, delivery) as readonly (Omit<DeliveryTry, 'at' | 'byHand'> & {
-    readonly at: number;
-    readonly byHand: number;
-  })[];
-  return rows.map((row) => ({ ...row, at: new Date(row.at), byHand: row.byHand === 1 }));
-}
-
-function dateOf(at: number | null): Date | null {
-  return at === null ? null : new Date(at);
+  type TryRow = Omit<DeliveryTry, 'at' | 'byHand'> & { readonly at: number; readonly byHand: number };
+  return db.all<TryRow>(sql, delivery).map((row) => ({ ...row, at: new Date(row.at), byHand: row.byHand === 1 }));
 }

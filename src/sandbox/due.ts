@@ -1,20 +1,30 @@
-import type { Reading, Transaction } from './store.ts';
+import {
+  clearImmediate,
+  clearTimeout,
+  delay,
+  performance,
+  setImmediate,
+  setTimeout,
+  turn,
+} from '../host/real-timers.ts';
+import { checkedTime, durationMs } from './clock.ts';
+import { SandboxClosedError } from './errors.ts';
+import type { Reading, Store, Transaction } from './store.ts';
 
-/** Something that happens when its time has come: one row, which is there until it has happened. */
+/** Work that falls due: a row that exists until the work is done. */
 export interface Due {
   readonly id: number;
-  /** when, in milliseconds since 1970; late, where the sandbox was away */
+  /** in milliseconds since 1970; in the past if the sandbox was not running */
   readonly at: number;
-  /** what happens */
   readonly kind: string;
-  /** to whom */
+  /** the id of what it happens to */
   readonly subject: string;
-  /** What happens in different lanes waits for nothing but its time; of one lane only so much is under way at once. */
+  /** The lanes do not wait for each other. Each lane has a limit of work that is under way. */
   readonly lane: string;
 }
 
-/** The lane of what changes the state and waits for nobody. */
-export const STEPS = '';
+/** The lane of changes of state, which take no time. */
+const STEPS = '';
 
 export const DUE_TABLES = `
   CREATE TABLE due (
@@ -25,26 +35,17 @@ export const DUE_TABLES = `
   CREATE INDEX due_in_lane ON due (lane, at, id);
 `;
 
-/** Says when something happens to somebody, in place of any time that was said before. */
-export function setDue(
-  transaction: Transaction,
-  kind: string,
-  subject: string,
-  at: number,
-  lane: string = STEPS,
-): void {
-  const sql = 'INSERT OR REPLACE INTO due (at, kind, subject, lane) VALUES (?, ?, ?, ?)';
-  transaction.run(sql, at, kind, subject, lane);
+/** Sets the time of due work, in place of an earlier time. */
+export function setDue(tx: Transaction, kind: string, subject: string, at: number, lane: string = STEPS): void {
+  tx.run('INSERT OR REPLACE INTO due (at, kind, subject, lane) VALUES (?, ?, ?, ?)', at, kind, subject, lane);
 }
 
-/** Has it not happen at all. */
-export function clearDue(transaction: Transaction, kind: string, subject: string): void {
-  transaction.run('DELETE FROM due WHERE kind = ? AND subject = ?', kind, subject);
+export function clearDue(tx: Transaction, kind: string, subject: string): void {
+  tx.run('DELETE FROM due WHERE kind = ? AND subject = ?', kind, subject);
 }
 
-/** Has nothing happen any more that is due in a lane. */
-export function clearLane(transaction: Transaction, lane: string): void {
-  transaction.run('DELETE FROM due WHERE lane = ?', lane);
+export function clearLane(tx: Transaction, lane: string): void {
+  tx.run('DELETE FROM due WHERE lane = ?', lane);
 }
 
 /** A coming change in the sandbox. */
@@ -57,12 +58,220 @@ export interface NextDue {
   readonly id: string;
 }
 
-/** What happens next, the earliest first. */
+/** Lists due work, earliest first. */
 export function listDue(db: Reading, most: number): readonly NextDue[] {
-  const rows = db.all('SELECT at, kind, subject FROM due ORDER BY at, id LIMIT ?', most) as readonly {
-    readonly at: number;
-    readonly kind: NextDue['what']; // ORDER_DUE, CART_DUE and TRY: there are no others
-    readonly subject: string;
-  }[];
+  type Row = Pick<Due, 'at' | 'subject'> & { readonly kind: NextDue['what'] }; // ORDER_DUE, CART_DUE or TRY
+  const rows = db.all<Row>('SELECT at, kind, subject FROM due ORDER BY at, id LIMIT ?', most);
   return rows.map(({ at, kind, subject }) => ({ at: new Date(at), what: kind, id: subject }));
+}
+
+/** Changes the state in one transaction, after which the work is no longer due. */
+export type Step = (tx: Transaction, due: Due) => void;
+
+interface DueRunnerOptions {
+  /** by kind of due work */
+  readonly steps: Readonly<Record<string, Step>>;
+  /** Does all other due work, in real time. Its own transaction removes the row or sets a new time. */
+  readonly work: (due: Due) => Promise<void>;
+  /** the maximum of work under way in one lane on a real clock */
+  readonly concurrency: number;
+  /** called with a failure on a real clock that no caller waits for */
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Runs due work in the order of its time. */
+export interface DueRunner {
+  /**
+   * Advances the clock, and resolves when all work that falls due is done, each at its own time. Calls wait for each
+   * other.
+   *
+   * @param duration - milliseconds, or a text such as `30 min`; 0 runs the work that is due now
+   * @throws ConfigurationError `INVALID_OPTION` for an invalid duration, or one that leads beyond the year 9999
+   * @throws Error the failure of a step; the clock then shows its time, and it is still due
+   */
+  advance(duration: number | string): Promise<void>;
+  /** Resolves when the work under way has ended, or after a second. */
+  close(): Promise<void>;
+}
+
+/** The time within which the runner notices that a clock was moved or the machine woke up. */
+const LOOK_EVERY_MS = 1_000;
+/** The time after which steps yield to other code. */
+const SLICE_MS = 10;
+const CLOSING_MS = 1_000;
+/** A step, its webhook and an immediate retry follow each other. `advance` does not wait for an endless sequence. */
+const MOST_IN_TURN = 4;
+
+/**
+ * On a frozen clock, work runs one at a time, in one order, and only during `advance`. On a real clock, all work runs
+ * when it is due, and lanes run side by side.
+ */
+export function createDueRunner(store: Store, { steps, work, concurrency, onFailure }: DueRunnerOptions): DueRunner {
+  const { clock } = store;
+  const isFrozen = clock.kind === 'frozen';
+  /** by `keyOf`: a row that `setDue` replaces meanwhile has another id */
+  const underWay = new Map<string, { readonly lane: string; readonly ended: Promise<void> }>();
+  let advancing: Promise<unknown> = Promise.resolve();
+  let drains = 0;
+  let failed: { readonly failure: unknown } | null = null;
+  let isClosed = false;
+  let pausedUntil = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let immediate: NodeJS.Immediate | undefined;
+
+  /** Starts due work for a moment; returns `true` if there may be more. */
+  function startDue(): boolean {
+    const until = performance.now() + SLICE_MS;
+    while (performance.now() < until) {
+      if (isClosed) return false;
+      const next = isFrozen ? nextAlone() : nextInLanes();
+      for (const due of next) {
+        if (failed !== null || performance.now() < pausedUntil) return false;
+        start(due);
+      }
+      if (next.length === 0) return false;
+    }
+    return true;
+  }
+
+  function start(due: Due): void {
+    const { [due.kind]: step } = steps;
+    if (step === undefined) {
+      const ended = work(due)
+        .catch(fail)
+        .finally(() => {
+          underWay.delete(keyOf(due));
+          if (!isFrozen) lookSoon();
+        });
+      underWay.set(keyOf(due), { lane: due.lane, ended });
+      return;
+    }
+    try {
+      store.write((tx) => {
+        tx.run('DELETE FROM due WHERE id = ?', due.id);
+        step(tx, due);
+      });
+    } catch (failure) {
+      fail(failure);
+    }
+  }
+
+  function fail(failure: unknown): void {
+    if (isClosed) return;
+    if (drains > 0) failed ??= { failure };
+    else {
+      onFailure(failure);
+      pausedUntil = performance.now() + LOOK_EVERY_MS; // the same work would fail again at once
+    }
+  }
+
+  function nextAlone(): readonly Due[] {
+    if (underWay.size > 0) return [];
+    return store.all('SELECT * FROM due WHERE at <= ? ORDER BY at, id LIMIT 1', clock.now());
+  }
+
+  function nextInLanes(): readonly Due[] {
+    const inLane = 'SELECT * FROM due WHERE lane = ? AND at <= ? ORDER BY at, id LIMIT ?';
+    return lanes().flatMap((lane) => {
+      const most = lane === STEPS ? 1 : concurrency;
+      const busy = Array.from(underWay.values()).filter((one) => one.lane === lane).length;
+      if (busy >= most) return [];
+      const due = store.all<Due>(inLane, lane, clock.now(), most);
+      return due.filter((one) => !underWay.has(keyOf(one))).slice(0, most - busy);
+    });
+  }
+
+  /** Searches from lane to lane in the index, which is faster than DISTINCT over all due work. */
+  function lanes(): readonly string[] {
+    const after = 'SELECT min(lane) AS lane FROM due WHERE lane > ?';
+    const found: string[] = [];
+    let { lane } = store.get('SELECT min(lane) AS lane FROM due') as { lane: string | null };
+    while (lane !== null) {
+      found.push(lane);
+      ({ lane } = store.get(after, lane) as { lane: string | null });
+    }
+    return found;
+  }
+
+  function nextAfter(time: number): number | null {
+    return (store.get('SELECT min(at) AS at FROM due WHERE at > ?', time) as { at: number | null }).at;
+  }
+
+  /** Runs all work that was due by a time. On a real clock, more work may fall due than a caller can wait for. */
+  async function drain(by: number): Promise<void> {
+    drains += 1;
+    pausedUntil = 0;
+    try {
+      while (store.get('SELECT 1 FROM due WHERE at <= ? LIMIT 1', by) !== undefined) {
+        if (startDue()) await turn();
+        else if (underWay.size > 0) await Promise.race(Array.from(underWay.values(), ({ ended }) => ended));
+        if (isClosed) throw new SandboxClosedError();
+        if (failed !== null) throw failed.failure;
+      }
+    } finally {
+      drains -= 1;
+      failed = null;
+    }
+  }
+
+  async function advance(ms: number): Promise<void> {
+    if (isClosed) throw new SandboxClosedError();
+    const from = clock.now(); // read once, because a real clock goes on
+    const until = checkedTime(from + ms);
+    let inTurn = 0;
+    for (let at: number | null = from; at !== null && at <= until;) {
+      clock.moveTo(at);
+      await drain(at);
+      // A real clock has gone on meanwhile, and the work may have made more fall due, such as the next try.
+      const now = Math.min(clock.now(), until);
+      const isMore: boolean = (nextAfter(at) ?? Infinity) <= now;
+      inTurn = isMore ? inTurn + 1 : 0;
+      at = isMore && inTurn < MOST_IN_TURN ? now : nextAfter(now);
+    }
+    clock.moveTo(until);
+    store.write(() => {}); // stores the time
+  }
+
+  function lookSoon(): void {
+    if (!isClosed) immediate ??= setImmediate(look);
+  }
+
+  function look(): void {
+    clearImmediate(immediate);
+    clearTimeout(timer);
+    immediate = undefined;
+    let wait = LOOK_EVERY_MS;
+    try {
+      if (startDue()) lookSoon();
+      wait = Math.min((nextAfter(clock.now()) ?? Infinity) - clock.now(), LOOK_EVERY_MS);
+    } catch (failure) {
+      fail(failure);
+    }
+    timer = setTimeout(look, wait);
+  }
+
+  if (!isFrozen) {
+    store.onCommit(lookSoon);
+    lookSoon();
+  }
+  return {
+    async advance(duration) {
+      const ms = durationMs(duration);
+      const mine = advancing.then(() => advance(ms));
+      advancing = mine.catch(() => {}); // the caller gets the failure
+      return mine;
+    },
+    async close() {
+      isClosed = true;
+      clearImmediate(immediate);
+      clearTimeout(timer);
+      const late = new AbortController();
+      const ended = Promise.all(Array.from(underWay.values(), (one) => one.ended)).then(() => late.abort());
+      await Promise.race([ended, delay(CLOSING_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    },
+  };
+}
+
+function keyOf({ kind, subject }: Due): string {
+  return `${kind}/${subject}`;
 }

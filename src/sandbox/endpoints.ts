@@ -5,8 +5,21 @@ import { isLoopbackAddress } from '../page/safety/request-guard.ts';
 import { signingKeys, type Secret } from '../signing/signature.ts';
 import type { DeliveryTarget } from '../testing/deliver-to.ts';
 import { clearLane } from './due.ts';
-import type { LocalReceiver } from './send-webhook.ts';
 import type { Reading, Transaction } from './store.ts';
+
+/** A target in this process. */
+export interface LocalReceiver {
+  /** A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance. */
+  readonly to: Exclude<DeliveryTarget, string | URL>;
+  /**
+   * The path of the webhook in an app or a handler.
+   *
+   * @defaultValue `'/webhooks'`
+   */
+  readonly path?: string;
+  /** The kind of the target function, if its parameters do not show the kind. */
+  readonly as?: 'fetch' | 'node';
+}
 
 /** A webhook that code sets (section 6 of the service's interface): a target, a secret and events. */
 export interface Webhook extends Omit<LocalReceiver, 'to'> {
@@ -62,59 +75,48 @@ export const ENDPOINT_TABLES = `
   ) STRICT;
 `;
 
+/** The settings of any endpoint; a receiver in this process has no URL. */
+interface Settings extends Omit<EndpointSettings, 'url'> {
+  readonly url: string | null;
+}
+
 /**
- * Registers what is given in code. What was given before, in the same place, is the same endpoint with what waits for
- * it; what is no longer given is removed.
+ * Registers the webhooks that code sets. A webhook that was set before is the same endpoint, with its waiting
+ * deliveries. A webhook that is no longer set is removed.
  *
- * @returns the receivers of this process by the id of their endpoint
- * @throws ConfigurationError for an address, a secret or a type that cannot work
+ * @returns the receivers in this process by the id of their endpoint
+ * @throws ConfigurationError for an invalid address, secret or type
  */
 export function giveEndpoints(
-  transaction: Transaction,
+  tx: Transaction,
   webhooks: readonly Webhook[],
   allowRemote = false,
 ): ReadonlyMap<string, LocalReceiver> {
   const receivers = new Map<string, LocalReceiver>();
   const given = new Set<string>();
-  for (const { to, secret, events, ...how } of webhooks) {
+  for (const { to, secret = null, events = null, ...how } of webhooks) {
     const isUrl = typeof to === 'string' || to instanceof URL;
     const url = isUrl ? checkedUrl(String(to), allowRemote) : null;
-    const name = nameAmong(given, url ?? 'receiver');
+    // A number tells webhooks with the same address apart.
+    let number = 1;
+    while (given.has(`${url ?? 'receiver'} ${number}`)) number += 1;
+    const name = `${url ?? 'receiver'} ${number}`;
     given.add(name);
-    const id = giveEndpoint(transaction, name, url, secret ?? null, events ?? null);
+    const known = tx.get<{ id: string }>('SELECT id FROM endpoints WHERE given_as = ? AND removed_at IS NULL', name);
+    const id = known?.id ?? insertEndpoint(tx, name);
+    setEndpoint(tx, id, { url, secret, events });
     if (!isUrl) receivers.set(id, { to, ...how });
   }
   const before = 'SELECT id, given_as AS name FROM endpoints WHERE given_as IS NOT NULL AND removed_at IS NULL';
-  for (const { id, name } of transaction.all(before) as readonly { id: string; name: string }[]) {
-    if (!given.has(name)) removeEndpoint(transaction, id);
+  for (const { id, name } of tx.all<{ id: string; name: string }>(before)) {
+    if (!given.has(name)) removeEndpoint(tx, id);
   }
   return receivers;
 }
 
-/** What goes to the same address twice is told apart by its place. */
-function nameAmong(given: ReadonlySet<string>, name: string): string {
-  let number = 1;
-  while (given.has(`${name} ${number}`)) number += 1;
-  return `${name} ${number}`;
-}
-
-function giveEndpoint(
-  transaction: Transaction,
-  name: string,
-  url: string | null,
-  secret: Secret | null,
-  events: readonly EventType[] | null,
-): string {
-  const known = transaction.get('SELECT id FROM endpoints WHERE given_as = ? AND removed_at IS NULL', name);
-  if (known === undefined) return insertEndpoint(transaction, name, url, secret, events);
-  const { id } = known as { readonly id: string };
-  setEndpoint(transaction, id, url, secret, events);
-  return id;
-}
-
-/** A signing secret that no endpoint has yet. The same seed and the same calls give the same ones, as with keys. */
-export function newSecret(transaction: Transaction, seed: number): string {
-  const name = `${seed}/webhook-secret/${transaction.newId('secret')}`;
+/** Creates a unique signing secret. The same seed and the same calls give the same secrets, as with keys. */
+export function newSecret(tx: Transaction, seed: number): string {
+  const name = `${seed}/webhook-secret/${tx.newId('secret')}`;
   return `whsec_${createHash('sha256').update(name).digest('base64url').slice(0, 32)}`;
 }
 
@@ -122,61 +124,43 @@ export function newSecret(transaction: Transaction, seed: number): string {
  * Registers an endpoint, as the account holder does in the service's dashboard.
  *
  * @returns its id
- * @throws ConfigurationError for an address, a secret or a type that cannot work
+ * @throws ConfigurationError for an invalid address, secret or type
  */
-export function addEndpoint(
-  transaction: Transaction,
-  { url, secret, events }: EndpointSettings,
-  allowRemote = false,
-): string {
-  return insertEndpoint(transaction, null, checkedUrl(url, allowRemote), secret, events);
+export function addEndpoint(tx: Transaction, settings: EndpointSettings, allowRemote = false): string {
+  const url = checkedUrl(settings.url, allowRemote);
+  const id = insertEndpoint(tx, null);
+  setEndpoint(tx, id, { ...settings, url });
+  return id;
 }
 
-function insertEndpoint(
-  transaction: Transaction,
-  name: string | null,
-  url: string | null,
-  secret: Secret | null,
-  events: readonly EventType[] | null,
-): string {
-  const id = transaction.newId('we');
-  const sql = 'INSERT INTO endpoints (id, given_as, url, created_at) VALUES (?, ?, ?, ?)';
-  transaction.run(sql, id, name, url, transaction.now);
-  setEndpoint(transaction, id, url, secret, events);
+function insertEndpoint(tx: Transaction, name: string | null): string {
+  const id = tx.newId('we');
+  tx.run('INSERT INTO endpoints (id, given_as, created_at) VALUES (?, ?, ?)', id, name, tx.now);
   return id;
 }
 
 /**
- * Changes an endpoint. What waits for it goes to the new address, signed with the new secret; which types it wants
- * counts for what happens from now on.
+ * Changes an endpoint. Waiting deliveries use the new address and secret; the types count for new events only.
  *
- * @returns whether there is such an endpoint
- * @throws ConfigurationError for an address, a secret or a type that cannot work
+ * @returns whether the endpoint exists
+ * @throws ConfigurationError for an invalid address, secret or type
  */
 export function changeEndpoint(
-  transaction: Transaction,
+  tx: Transaction,
   id: string,
   settings: Partial<EndpointSettings>,
   allowRemote = false,
 ): boolean {
   const sql = 'SELECT url, secret, events FROM endpoints WHERE id = ? AND removed_at IS NULL';
-  const before = transaction.get(sql, id) as
-    | { readonly url: string | null; readonly secret: Secret | null; readonly events: string | null }
-    | undefined;
+  const before = tx.get<Omit<Settings, 'events'> & { readonly events: string | null }>(sql, id);
   if (before === undefined) return false;
   const url = settings.url === undefined ? before.url : checkedUrl(settings.url, allowRemote);
   const { secret = before.secret, events = typesIn(before.events) } = settings;
-  setEndpoint(transaction, id, url, secret, events);
+  setEndpoint(tx, id, { url, secret, events });
   return true;
 }
 
-function setEndpoint(
-  transaction: Transaction,
-  id: string,
-  url: string | null,
-  secret: Secret | null,
-  events: readonly EventType[] | null,
-): void {
+function setEndpoint(tx: Transaction, id: string, { url, secret, events }: Settings): void {
   if (secret !== null) signingKeys(secret);
   for (const type of events ?? []) {
     if (isEventType(type)) continue;
@@ -184,38 +168,30 @@ function setEndpoint(
     throw new ConfigurationError('UNKNOWN_EVENT_TYPE', message);
   }
   const sql = 'UPDATE endpoints SET url = ?, secret = ?, events = ? WHERE id = ?';
-  transaction.run(sql, url, secret, events === null ? null : JSON.stringify(events), id);
+  tx.run(sql, url, secret, events === null ? null : JSON.stringify(events), id);
 }
 
 /**
- * Removes an endpoint with its secret. What waits for it is dropped: nobody is left to get it.
+ * Removes an endpoint with its secret, and drops its waiting deliveries.
  *
- * @returns whether there was such an endpoint
+ * @returns whether the endpoint existed
  */
-export function removeEndpoint(transaction: Transaction, id: string): boolean {
-  const removed = transaction.run(
-    'UPDATE endpoints SET removed_at = ?, given_as = NULL, secret = NULL WHERE id = ? AND removed_at IS NULL',
-    transaction.now,
-    id,
-  );
-  const dropped = "UPDATE deliveries SET state = 'dropped', settled_at = ? WHERE endpoint = ? AND state = 'waiting'";
-  transaction.run(dropped, transaction.now, id);
-  clearLane(transaction, id);
+export function removeEndpoint(tx: Transaction, id: string): boolean {
+  const remove =
+    'UPDATE endpoints SET removed_at = ?, given_as = NULL, secret = NULL WHERE id = ? AND removed_at IS NULL';
+  const removed = tx.run(remove, tx.now, id);
+  const drop = "UPDATE deliveries SET state = 'dropped', settled_at = ? WHERE endpoint = ? AND state = 'waiting'";
+  tx.run(drop, tx.now, id);
+  clearLane(tx, id);
   return removed > 0;
 }
 
-/** Every endpoint that there is, oldest first. */
-export function listEndpoints(reading: Reading): readonly Endpoint[] {
+/** Lists endpoints, oldest first. */
+export function listEndpoints(db: Reading): readonly Endpoint[] {
+  type Row = Pick<Endpoint, 'id' | 'url'> & { isSigned: number; events: string | null; createdAt: number };
   const sql = `SELECT id, url, secret IS NOT NULL AS isSigned, events, created_at AS createdAt
     FROM endpoints WHERE removed_at IS NULL ORDER BY seq`;
-  const rows = reading.all(sql) as readonly {
-    readonly id: string;
-    readonly url: string | null;
-    readonly isSigned: number;
-    readonly events: string | null;
-    readonly createdAt: number;
-  }[];
-  return rows.map(({ id, url, isSigned, events, createdAt }) => ({
+  return db.all<Row>(sql).map(({ id, url, isSigned, events, createdAt }) => ({
     id,
     url,
     isSigned: isSigned === 1,
@@ -233,31 +209,24 @@ function typesIn(events: string | null): readonly EventType[] | null {
  * made-up events must not reach a live shop, and everyone on this machine can open a dashboard without a login.
  */
 function checkedUrl(text: string, allowRemote: boolean): string {
+  const refuse = (why: string): never => {
+    throw new ConfigurationError('INVALID_OPTION', why);
+  };
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      'The URL of a webhook must use https, unless it points to this machine.',
-    );
+    return refuse('The URL of a webhook must use https, unless it points to this machine.');
   }
   if (url.username !== '' || url.password !== '') {
-    const message = 'The URL of a webhook must not contain a user name or password, because URLs end up in logs.';
-    throw new ConfigurationError('INVALID_OPTION', message);
+    refuse('The URL of a webhook must not contain a user name or password, because URLs end up in logs.');
   }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      `${url.host} is another machine, so the webhook's URL must use https.`,
+  const { host, hostname, protocol } = url;
+  // DNS decides where a name below `localhost` leads.
+  if (hostname === 'localhost' || isLoopbackAddress(hostname.replace(/^\[(.*)\]$/, '$1'))) return url.href;
+  if (protocol === 'http:') refuse(`${host} is another machine, so the webhook's URL must use https.`);
+  if (!allowRemote) {
+    refuse(
+      `${host} is another machine. To allow deliveries to it, start the sandbox with --allow-remote (in code: allowRemote: true).`,
     );
   }
-  if (!allowRemote && !isLoopback(url.hostname)) {
-    const message = `${url.host} is another machine. To allow deliveries to it, start the sandbox with --allow-remote (in code: allowRemote: true).`;
-    throw new ConfigurationError('INVALID_OPTION', message);
-  }
   return url.href;
-}
-
-/** Names beneath `localhost` are asked of DNS, which may say anything. */
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || isLoopbackAddress(hostname.replace(/^\[(.*)\]$/, '$1'));
 }

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { HookboxError } from '../errors.ts';
 import { assumed } from './assumptions.ts';
 
-/** One thing about a request that does not fit; it never repeats what was sent. `field` is such as `items.0.quantity`. */
+/** It never repeats the value that was sent. `field` is a path such as `items.0.quantity`. */
 const errorDetail = z.object({ field: z.string(), message: z.string() });
 
-/** What `error` has beside its code, message and request_id, for each code (interface 7.3). */
+/** The fields of `error` besides code, message and request_id, for each code (interface 7.3). */
 export const ERROR_EXTRAS = {
   INVALID_API_KEY: z.object({}),
-  /** the permission is missing where it was no permission that was lacking, but HTTPS */
+  /** no permission if the request was not HTTPS */
   INSUFFICIENT_PERMISSIONS: z.object({ required_permission: z.string().optional() }),
   VALIDATION_ERROR: z.object({ details: z.array(errorDetail).readonly() }),
   MISSING_REQUIRED_FIELD: z.object({ field: z.string() }),
@@ -30,11 +30,12 @@ export const ERROR_EXTRAS = {
 
 export type ErrorDetail = z.infer<typeof errorDetail>;
 
-/** `ERROR_EXTRAS` as types. */
 type ErrorExtras = { readonly [Code in keyof typeof ERROR_EXTRAS]: Readonly<z.infer<(typeof ERROR_EXTRAS)[Code]>> };
 
 /** A code of interface 7.3. */
 export type ErrorCode = keyof ErrorExtras;
+
+type ApiErrorStatus = 400 | 401 | 403 | 404 | 409 | 422 | 429;
 
 /** The table of interface 7.3. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly status: ApiErrorStatus; readonly cause: string }>> = {
@@ -49,9 +50,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly status: ApiError
   RATE_LIMIT_EXCEEDED: { status: 429, cause: 'too many requests' },
 };
 
-type ApiErrorStatus = 400 | 401 | 403 | 404 | 409 | 422 | 429;
-
-/** Statuses of interface 7.1 that 7.3 has no code for: the body says what it is in words. */
+/** Statuses of interface 7.1 for which 7.3 has no code. */
 export const OUTAGES = {
   500: 'unexpected server error',
   502: 'upstream error',
@@ -63,11 +62,11 @@ export const OUTAGES = {
 export type OutageStatus = keyof typeof OUTAGES;
 
 /** `error` of a body (interface 7.2). */
-export interface ErrorBody {
+interface ErrorBody {
   readonly error: { readonly code?: ErrorCode; readonly message: string; readonly request_id: string };
 }
 
-/** A request that is answered with an error of interface 7.3: whatever its transaction has done is taken back. */
+/** An error answer of interface 7.3. It rolls the transaction of its request back. */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends HookboxError {
   override readonly name = 'ApiError';
   readonly code: Code;
@@ -88,7 +87,6 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends HookboxError {
   }
 }
 
-/** Whatever is asked of a sandbox that has been closed. */
 export class SandboxClosedError extends HookboxError {
   override readonly name = 'SandboxClosedError';
   readonly code = 'CLOSED';
@@ -98,12 +96,10 @@ export class SandboxClosedError extends HookboxError {
   }
 }
 
-/** The body of an outage. */
 export function outageBody(status: OutageStatus, requestId: string): ErrorBody {
   return { error: { message: `${OUTAGES[status]}; try again later`, request_id: requestId } };
 }
 
-/** A 404: this does not exist (any more). */
 export function notFound(type: string, id: string): ApiError {
   return new ApiError('RESOURCE_NOT_FOUND', `No ${type.replaceAll('_', ' ')} has this id.`, {
     resource_type: type,
@@ -111,7 +107,6 @@ export function notFound(type: string, id: string): ApiError {
   });
 }
 
-/** A 422 about one field. */
 export function invalid(field: string, message: string): ApiError {
   return new ApiError('VALIDATION_ERROR', `Invalid request: ${field} ${message}.`, {
     details: [{ field, message }],

@@ -3,8 +3,8 @@ import type { EventType } from '../events/event-types.ts';
 import type { EventOf } from '../events/webhook-event.ts';
 import { kindOf } from '../known-options.ts';
 import { oneLine } from '../printable.ts';
-import { writtenWithDecimals } from '../sender/exact-json.ts';
-import { queueDeliveries } from './delivery-queue.ts';
+import { writtenWithDecimals } from '../sender/event-json.ts';
+import { setDue } from './due.ts';
 import type { Transaction } from './store.ts';
 
 export const EVENT_TABLES = `
@@ -13,19 +13,47 @@ export const EVENT_TABLES = `
   ) STRICT;
 `;
 
+export const DELIVERY_TABLES = `
+  CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY,
+    event INTEGER NOT NULL REFERENCES events,
+    endpoint TEXT NOT NULL REFERENCES endpoints (id),
+    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'dead', 'dropped')),
+    tries INTEGER NOT NULL DEFAULT 0,
+    on_schedule INTEGER NOT NULL DEFAULT 0,
+    by_hand INTEGER NOT NULL DEFAULT 0 CHECK (by_hand IN (0, 1)),
+    resumes_at INTEGER,
+    faults TEXT,
+    settled_at INTEGER,
+    UNIQUE (event, endpoint),
+    CHECK ((state = 'waiting') = (settled_at IS NULL))
+  ) STRICT;
+  CREATE INDEX deliveries_by_state ON deliveries (state, id);
+  CREATE INDEX deliveries_by_endpoint ON deliveries (endpoint, state);
+  CREATE TABLE tries (
+    delivery INTEGER NOT NULL REFERENCES deliveries,
+    number INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    status INTEGER,
+    why TEXT,
+    note TEXT,
+    fault TEXT,
+    by_hand INTEGER NOT NULL,
+    PRIMARY KEY (delivery, number)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** The due kind of a delivery: its next try. */
+export const TRY = 'delivery';
+
 /**
- * Writes an event (interface 6.2) in the transaction that changed the state, and a delivery of it to each endpoint that wants
- * its type: no change without its event, and no event without its change. `object` is added to its data.
+ * Writes an event (interface 6.2), and a delivery of it to each endpoint that wants its type. The transaction is that of
+ * the change, so there is no change without its event. `emit` adds `object` to the data.
  *
  * @returns its id
  */
-export function emit<T extends EventType>(
-  transaction: Transaction,
-  type: T,
-  data: Omit<EventOf<T>['data'], 'object'>,
-): string {
-  const object = type.slice(0, type.indexOf('.'));
-  return written(transaction, type, { object, ...data });
+export function emit<T extends EventType>(tx: Transaction, type: T, data: Omit<EventOf<T>['data'], 'object'>): string {
+  return write(tx, type, { object: type.slice(0, type.indexOf('.')), ...data });
 }
 
 /** An event to send by hand. */
@@ -34,13 +62,15 @@ export interface EventByHand {
   readonly data: object;
 }
 
+const MOST_OF_TYPE = 255;
+
 /**
- * Writes an event that no operation makes, such as one of a type of the merchant's own, with the data that is given and no other.
+ * Writes an event that no operation creates. It has exactly the given data.
  *
  * @returns its id
  * @throws ConfigurationError `INVALID_OPTION` for a type or data that no event can have
  */
-export function sendByHand(transaction: Transaction, { type, data }: EventByHand): string {
+export function sendByHand(tx: Transaction, { type, data }: EventByHand): string {
   const isName = typeof type === 'string' && type !== '' && type.length <= MOST_OF_TYPE && oneLine(type) === type;
   if (!isName) {
     const message = `type must be a string of 1 to ${MOST_OF_TYPE} characters on one line, such as 'loyalty.earned'.`;
@@ -50,22 +80,26 @@ export function sendByHand(transaction: Transaction, { type, data }: EventByHand
     throw new ConfigurationError('INVALID_OPTION', `data must be an object, not ${kindOf(data)}.`);
   }
   try {
-    return written(transaction, type, data);
+    return write(tx, type, data);
   } catch (failure) {
-    // Of what JSON cannot say, such as a bigint or what holds itself.
+    // JSON.stringify throws it for a bigint or a cycle.
     if (!(failure instanceof TypeError)) throw failure;
     throw new ConfigurationError('INVALID_OPTION', `data must be serializable as JSON: ${messageOf(failure)}`);
   }
 }
 
-const MOST_OF_TYPE = 255;
-
-function written(transaction: Transaction, type: string, data: object): string {
-  const id = transaction.newId('evt');
-  const created = new Date(transaction.now).toISOString();
+function write(tx: Transaction, type: string, data: object): string {
+  const id = tx.newId('evt');
+  const created = new Date(tx.now).toISOString();
   const body = Buffer.from(writtenWithDecimals({ id, type, created, data }));
   const sql = 'INSERT INTO events (id, type, created_at, body) VALUES (?, ?, ?, ?) RETURNING seq';
-  const { seq } = transaction.get(sql, id, type, transaction.now, body) as { seq: number };
-  queueDeliveries(transaction, seq, type);
+  const { seq } = tx.get(sql, id, type, tx.now, body) as { seq: number };
+  const wanting = `SELECT id FROM endpoints WHERE removed_at IS NULL
+    AND (events IS NULL OR EXISTS (SELECT 1 FROM json_each(events) WHERE value = ?)) ORDER BY seq`;
+  for (const endpoint of tx.all<{ id: string }>(wanting, type)) {
+    const queue = 'INSERT INTO deliveries (event, endpoint) VALUES (?, ?) RETURNING id';
+    const delivery = tx.get(queue, seq, endpoint.id) as { id: number };
+    setDue(tx, TRY, String(delivery.id), tx.now, endpoint.id);
+  }
   return id;
 }

@@ -1,9 +1,8 @@
 import { ConfigurationError } from '../errors.ts';
 import { OUTAGES, type OutageStatus } from './errors.ts';
-import { insert } from './insert.ts';
+import { insert, type Reading, type Transaction } from './store.ts';
 import { OPERATION_NAMES, OPERATIONS, type OperationName } from './service-operations.ts';
 import { DECLINE_OUTCOMES, type DeclineOutcome } from './payments.ts';
-import type { Reading, Transaction } from './store.ts';
 
 export const SERVICE_FAULT_TABLES = `
   CREATE TABLE faults (
@@ -62,50 +61,42 @@ export interface PendingFault {
   readonly timesLeft: number;
 }
 
-/** All kinds. */
 export const FAULT_KINDS: readonly FaultKind[] = ['before', 'after', 'lost-answer', 'slow', 'decline', 'fail-order'];
-const NAMES: ReadonlySet<string> = new Set(['kind', 'times', 'operation', 'status', 'ms', 'outcome']);
-const OF_ORDERS: ReadonlySet<FaultKind> = new Set(['decline', 'fail-order']);
+const NAMES = ['kind', 'times', 'operation', 'status', 'ms', 'outcome'];
 const MOST_MS = 600_000;
 
 /**
- * Has something go wrong, so many times as `times` says: once unless set.
+ * Adds a fault that happens `times` times, once by default.
  *
  * @returns its id
  * @throws ConfigurationError `INVALID_OPTION`
  */
 export function addFault(tx: Transaction, fault: ServiceFault): string {
   const { kind, times = 1 } = fault;
-  const unknown = Object.keys(fault).find((name) => !NAMES.has(name));
-  check(unknown === undefined, `unknown field ${JSON.stringify(unknown)}. Allowed: ${[...NAMES].join(', ')}`);
   const { operation = null, status = null, ms = null, outcome = null } = fault as Partial<Omit<PendingFault, 'id'>>;
+  const unknown = Object.keys(fault).find((name) => !NAMES.includes(name));
+  check(unknown === undefined, `unknown field ${JSON.stringify(unknown)}. Allowed: ${NAMES.join(', ')}`);
   check(FAULT_KINDS.includes(kind), `kind must be one of ${FAULT_KINDS.join(', ')}`);
   check(Number.isSafeInteger(times) && times >= 1, 'times must be a whole number above 0');
-  check(
-    operation === null || Object.hasOwn(OPERATIONS, operation),
-    `operation must be one of ${OPERATION_NAMES.join(', ')}`,
-  );
-  check(operation === null || !OF_ORDERS.has(kind), `${kind} is a fault of orders and takes no operation`);
+  const isOperation = operation === null || Object.hasOwn(OPERATIONS, operation);
+  check(isOperation, `operation must be one of ${OPERATION_NAMES.join(', ')}`);
+  const isOfOrders = kind === 'decline' || kind === 'fail-order';
+  check(operation === null || !isOfOrders, `${kind} is a fault of orders and takes no operation`);
   check(status === null || Object.hasOwn(OUTAGES, status), 'status must be 500, 502, 503 or 504');
-  check(
-    outcome === null || DECLINE_OUTCOMES.includes(outcome),
-    `outcome must be one of ${DECLINE_OUTCOMES.join(', ')}`,
-  );
-  const isDelay = ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MOST_MS;
-  check(
-    kind === 'slow' ? isDelay : ms === null,
-    kind === 'slow'
-      ? `ms, the delay of the response, must be from 0 to ${MOST_MS}`
-      : 'only a fault of kind slow takes ms',
-  );
+  const isOutcome = outcome === null || DECLINE_OUTCOMES.includes(outcome);
+  check(isOutcome, `outcome must be one of ${DECLINE_OUTCOMES.join(', ')}`);
+  if (kind === 'slow') {
+    const isDelay = ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MOST_MS;
+    check(isDelay, `ms, the delay of the response, must be from 0 to ${MOST_MS}`);
+  } else check(ms === null, 'only a fault of kind slow takes ms');
   const id = tx.newId('fault');
   insert(tx, 'faults', {
     id,
     kind,
     operation,
-    status: statusOf(kind, status),
+    status: kind === 'before' || kind === 'after' ? (status ?? (kind === 'before' ? 503 : 504)) : null,
     ms,
-    outcome: outcomeOf(kind, outcome),
+    outcome: kind === 'decline' ? (outcome ?? 'declined') : null,
     times_left: times,
   });
   return id;
@@ -115,40 +106,31 @@ function check(isFine: boolean, otherwise: string): void {
   if (!isFine) throw new ConfigurationError('INVALID_OPTION', `fault: ${otherwise}.`);
 }
 
-function statusOf(kind: FaultKind, status: OutageStatus | null): OutageStatus | null {
-  if (kind === 'before') return status ?? 503;
-  return kind === 'after' ? (status ?? 504) : null;
-}
-
-function outcomeOf(kind: FaultKind, outcome: DeclineOutcome | null): DeclineOutcome | null {
-  return kind === 'decline' ? (outcome ?? 'declined') : null;
-}
-
 const COLUMNS = 'id, kind, operation, status, ms, outcome, times_left AS timesLeft';
 
-/** All that have not happened as often as they should. */
+/** Lists pending faults. */
 export function listFaults(db: Reading): readonly PendingFault[] {
-  return db.all(`SELECT ${COLUMNS} FROM faults ORDER BY seq`) as readonly PendingFault[];
+  return db.all(`SELECT ${COLUMNS} FROM faults ORDER BY seq`);
 }
 
-/** Has faults not happen any more: one, or all. */
+/** Removes one fault or all faults. */
 export function removeFaults(tx: Transaction, id?: string): void {
-  if (id === undefined) tx.run('DELETE FROM faults');
-  else tx.run('DELETE FROM faults WHERE id = ?', id);
+  tx.run('DELETE FROM faults WHERE id = coalesce(?, id)', id ?? null);
 }
 
-/** The first fault of these kinds that waits for an operation, without using it up. */
+/** Returns the first fault of these kinds that waits for an operation, and leaves it pending. */
 export function findFault(
   db: Reading,
   operation: OperationName | null,
   kinds: readonly FaultKind[],
 ): PendingFault | null {
   const marks = kinds.map(() => '?').join(', ');
-  const sql = `SELECT ${COLUMNS} FROM faults WHERE kind IN (${marks}) AND (operation IS NULL OR operation IS ?) ORDER BY seq LIMIT 1`;
-  return (db.get(sql, ...kinds, operation) as PendingFault | undefined) ?? null;
+  const sql = `SELECT ${COLUMNS} FROM faults WHERE kind IN (${marks}) AND (operation IS NULL OR operation IS ?)
+    ORDER BY seq LIMIT 1`;
+  return db.get<PendingFault>(sql, ...kinds, operation) ?? null;
 }
 
-/** Uses the first such fault up once. It is taken back with the transaction: what has not happened may happen yet. */
+/** Uses such a fault up once. If the transaction fails, the fault is still pending. */
 export function takeFault(
   tx: Transaction,
   operation: OperationName | null,
@@ -156,7 +138,7 @@ export function takeFault(
 ): PendingFault | null {
   const fault = findFault(tx, operation, kinds);
   if (fault === null) return null;
-  if (fault.timesLeft === 1) tx.run('DELETE FROM faults WHERE id = ?', fault.id);
-  else tx.run('UPDATE faults SET times_left = times_left - 1 WHERE id = ?', fault.id);
+  tx.run('DELETE FROM faults WHERE id = ? AND times_left = 1', fault.id);
+  tx.run('UPDATE faults SET times_left = times_left - 1 WHERE id = ?', fault.id);
   return fault;
 }

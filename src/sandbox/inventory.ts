@@ -14,24 +14,19 @@ export const INVENTORY_TABLES = `
 /** Quantities are int32 (interface 2.3). */
 export const MOST_STOCK = 2 ** 31 - 1;
 
-/** Some of a product. */
-export interface Line {
+interface Line {
   readonly product_id: string;
   readonly quantity: number;
 }
 
-/** One line a product, in the order in which they first stand. */
+/** One line for each product, in the order of their first lines. */
 export function byProduct(lines: readonly Line[]): readonly Line[] {
   const sums = new Map<string, number>();
   for (const { product_id, quantity } of lines) sums.set(product_id, (sums.get(product_id) ?? 0) + quantity);
   return [...sums].map(([product_id, quantity]) => ({ product_id, quantity }));
 }
 
-/**
- * Whether a location has all of it, lines of one product taken together.
- *
- * @throws ApiError `INSUFFICIENT_INVENTORY` for the first product of which there is not enough
- */
+/** @throws ApiError `INSUFFICIENT_INVENTORY` for the first product whose lines together exceed the stock */
 export function requireStock(db: Reading, locationId: string, lines: readonly Line[]): void {
   for (const { product_id, quantity } of byProduct(lines)) {
     const available = offeredProduct(db, locationId, product_id).quantity;
@@ -45,58 +40,46 @@ export function requireStock(db: Reading, locationId: string, lines: readonly Li
   }
 }
 
-/** Takes stock that `requireStock` has found. */
+/** Takes stock after `requireStock` has found enough. */
 export function takeStock(
   tx: Transaction,
   locationId: string,
   lines: readonly Line[],
   assumptions: Pick<Assumptions, 'lowStockAt'>,
 ): void {
-  for (const { product_id, quantity } of byProduct(lines))
-    changeStock(tx, locationId, product_id, -quantity, assumptions);
+  const taken = lines.map(({ product_id, quantity }) => ({ product_id, quantity: -quantity }));
+  giveBackStock(tx, locationId, taken, assumptions);
 }
 
-/** What was taken goes back. */
 export function giveBackStock(
   tx: Transaction,
   locationId: string,
   lines: readonly Line[],
-  assumptions: Pick<Assumptions, 'lowStockAt'>,
+  { lowStockAt }: Pick<Assumptions, 'lowStockAt'>,
 ): void {
   for (const { product_id, quantity } of byProduct(lines))
-    changeStock(tx, locationId, product_id, quantity, assumptions);
+    changeStock(tx, locationId, product_id, quantity, lowStockAt);
 }
 
-/** The stock of a product is counted anew. Nothing comes of it where it was right. */
+/** Sets the stock of a product. Sends no event if the stock was right. */
 export function setStock(
   tx: Transaction,
   locationId: string,
   productId: string,
   quantity: number,
-  assumptions: Pick<Assumptions, 'lowStockAt'>,
-): void {
-  const before = offeredProduct(tx, locationId, productId).quantity;
-  if (before !== quantity) changeStock(tx, locationId, productId, quantity - before, assumptions);
-}
-
-/** The one place where stock changes, and says so (A5, A6). */
-function changeStock(
-  tx: Transaction,
-  locationId: string,
-  productId: string,
-  by: number,
   { lowStockAt }: Pick<Assumptions, 'lowStockAt'>,
 ): void {
   const before = offeredProduct(tx, locationId, productId).quantity;
+  if (before !== quantity) changeStock(tx, locationId, productId, quantity - before, lowStockAt);
+}
+
+/** The one place where stock changes and events about it are sent (A5, A6). */
+function changeStock(tx: Transaction, location_id: string, product_id: string, by: number, lowStockAt: number): void {
+  const before = offeredProduct(tx, location_id, product_id).quantity;
   const after = before + by;
-  tx.run('UPDATE stock SET quantity = ? WHERE location_id = ? AND product_id = ?', after, locationId, productId);
-  const data = {
-    product_id: productId,
-    merchant_id: merchantOfLocation(tx, locationId),
-    location_id: locationId,
-    previous_quantity: before,
-    current_quantity: after,
-  };
+  tx.run('UPDATE stock SET quantity = ? WHERE location_id = ? AND product_id = ?', after, location_id, product_id);
+  const merchant_id = merchantOfLocation(tx, location_id);
+  const data = { product_id, merchant_id, location_id, previous_quantity: before, current_quantity: after };
   emit(tx, 'inventory.updated', data);
   if (before > lowStockAt && after <= lowStockAt) emit(tx, 'inventory.low_stock', data);
   if (before > 0 && after === 0) emit(tx, 'inventory.out_of_stock', data);
@@ -110,10 +93,9 @@ export interface StockLevel {
   readonly quantity: number;
 }
 
-/** All of it. */
 export function listStock(db: Reading): readonly StockLevel[] {
   return db.all(
     `SELECT s.location_id AS locationId, s.product_id AS productId, p.name AS productName, s.quantity
      FROM stock s JOIN products p ON p.id = s.product_id ORDER BY s.location_id, s.product_id`,
-  ) as readonly StockLevel[];
+  );
 }

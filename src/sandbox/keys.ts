@@ -1,16 +1,35 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
 import { notFound, ApiError } from './errors.ts';
-import { insert } from './insert.ts';
 import { PERMISSIONS, type Permission } from './service-operations.ts';
-import type { Reading, Transaction } from './store.ts';
+import { insert, type Reading, type Transaction } from './store.ts';
 
 export const KEY_TABLES = `
+  CREATE TABLE account (
+    one INTEGER PRIMARY KEY CHECK (one = 1), signed_up_ms INTEGER NOT NULL, first_key_id TEXT NOT NULL
+  ) STRICT;
   CREATE TABLE api_keys (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, hash BLOB NOT NULL UNIQUE,
     permissions TEXT NOT NULL, created_ms INTEGER NOT NULL, expires_ms INTEGER
   ) STRICT;
 `;
+
+/** The account that all keys of a sandbox belong to. */
+export interface Account {
+  /** in milliseconds since 1970; the quota months begin on this day */
+  readonly signedUpMs: number;
+  readonly firstKeyId: string;
+}
+
+/** Creates the account of a new sandbox, with its first key. */
+export function signUp(tx: Transaction, seed: number, signedUpMs: number): void {
+  const { id } = createKey(tx, seed, { name: 'first' });
+  tx.run('INSERT INTO account VALUES (1, ?, ?)', signedUpMs, id);
+}
+
+export function accountOf(db: Reading): Account {
+  return db.get('SELECT signed_up_ms AS signedUpMs, first_key_id AS firstKeyId FROM account') as Account;
+}
 
 /** An API key without its value, which is shown only once (section 5.2 of the service's interface). */
 export interface KeyRecord {
@@ -45,40 +64,27 @@ export interface CreatedKey extends KeyRecord {
   readonly key: string;
 }
 
-/**
- * Makes a key.
- *
- * @throws ConfigurationError `INVALID_OPTION` for permissions that do not exist, or a time that is none
- */
+/** @throws ConfigurationError `INVALID_OPTION` for an unknown permission or an invalid time */
 export function createKey(tx: Transaction, seed: number, options: NewKey = {}): CreatedKey {
   const { name = '', permissions = PERMISSIONS, expiresAt = null } = options;
   const wrong = permissions.find((permission) => !PERMISSIONS.includes(permission));
   if (wrong !== undefined) {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      `Unknown permission ${JSON.stringify(wrong)}. Allowed: ${PERMISSIONS.join(', ')}.`,
-    );
+    const message = `Unknown permission ${JSON.stringify(wrong)}. Allowed: ${PERMISSIONS.join(', ')}.`;
+    throw new ConfigurationError('INVALID_OPTION', message);
   }
-  const expiresMs = expiresAt === null ? null : expiresAt.getTime();
-  if (Number.isNaN(expiresMs))
+  const expires_ms = expiresAt === null ? null : expiresAt.getTime();
+  if (Number.isNaN(expires_ms))
     throw new ConfigurationError('INVALID_OPTION', 'expiresAt must be a valid Date or null.');
   const id = tx.newId('key');
   const key = keyValue(seed, id);
   const granted = PERMISSIONS.filter((permission) => permissions.includes(permission));
-  insert(tx, 'api_keys', {
-    id,
-    name,
-    hash: hashOf(key),
-    permissions: JSON.stringify(granted),
-    created_ms: tx.now,
-    expires_ms: expiresMs,
-  });
+  const row = { id, name, hash: hashOf(key), permissions: JSON.stringify(granted), created_ms: tx.now, expires_ms };
+  insert(tx, 'api_keys', row);
   return { id, name, permissions: granted, createdAt: new Date(tx.now), expiresAt, key };
 }
 
 /**
- * Makes a key like another one, which goes on working until it is deleted (interface 5.7). Where that one expires, the new one
- * lives as long from now on.
+ * Creates a copy of a key (interface 5.7). If the old key expires, the new one has the same lifetime from now on.
  *
  * @throws ApiError `RESOURCE_NOT_FOUND`
  */
@@ -90,11 +96,7 @@ export function rotateKey(tx: Transaction, seed: number, id: string): CreatedKey
   return createKey(tx, seed, { ...old, expiresAt: lifetime === null ? null : new Date(tx.now + lifetime) });
 }
 
-/**
- * Deletes a key: it is unknown from now on.
- *
- * @throws ApiError `RESOURCE_NOT_FOUND`
- */
+/** @throws ApiError `RESOURCE_NOT_FOUND` */
 export function deleteKey(tx: Transaction, id: string): void {
   if (tx.run('DELETE FROM api_keys WHERE id = ?', id) === 0) throw notFound('api_key', id);
 }
@@ -109,22 +111,22 @@ interface KeyRow {
 
 const COLUMNS = 'id, name, permissions, created_ms, expires_ms';
 
-/** All keys, the oldest first, also those that have expired. */
+/** Lists all keys, oldest first, expired ones included. */
 export function listKeys(db: Reading): readonly KeyRecord[] {
-  return (db.all(`SELECT ${COLUMNS} FROM api_keys ORDER BY seq`) as readonly KeyRow[]).map(recordOf);
+  return db.all<KeyRow>(`SELECT ${COLUMNS} FROM api_keys ORDER BY seq`).map(recordOf);
 }
 
 /**
- * The key that a request was sent with (interface 5.1 and 5.5).
+ * Returns the key of a request (interface 5.1 and 5.5).
  *
  * @param sent - the value of the header `Authorization`
  * @throws ApiError `INVALID_API_KEY`
  */
-export function requireKey(db: Reading, sent: string | null | undefined, now: number): KeyRecord {
-  if (sent === null || sent === undefined || sent === '') {
+export function requireKey(db: Reading, sent: string | undefined, now: number): KeyRecord {
+  if (sent === undefined || sent === '') {
     throw invalidKey('The header Authorization is missing. Set it to the API key.');
   }
-  const row = db.get(`SELECT ${COLUMNS} FROM api_keys WHERE hash = ?`, hashOf(sent)) as KeyRow | undefined;
+  const row = db.get<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE hash = ?`, hashOf(sent));
   if (row === undefined) {
     const isSchemed = /^\S+\s/.test(sent);
     throw invalidKey(
@@ -137,7 +139,7 @@ export function requireKey(db: Reading, sent: string | null | undefined, now: nu
   return recordOf(row);
 }
 
-/** The key with a value; `null` where it is unknown, was deleted or has expired. */
+/** Returns the key with a value. `null` if it is unknown, deleted or expired. */
 export function findKey(db: Reading, value: string, now: number): KeyRecord | null {
   try {
     return requireKey(db, value, now);
@@ -147,11 +149,7 @@ export function findKey(db: Reading, value: string, now: number): KeyRecord | nu
   }
 }
 
-/**
- * Whether a key may do something (interface 5.6).
- *
- * @throws ApiError `INSUFFICIENT_PERMISSIONS`
- */
+/** @throws ApiError `INSUFFICIENT_PERMISSIONS` (interface 5.6) */
 export function requirePermission(key: KeyRecord, permission: Permission): void {
   if (key.permissions.includes(permission)) return;
   throw new ApiError('INSUFFICIENT_PERMISSIONS', `This API key lacks the permission ${permission}.`, {
@@ -159,7 +157,7 @@ export function requirePermission(key: KeyRecord, permission: Permission): void 
   });
 }
 
-/** Only its hash is kept; the seed makes it again, so that a sandbox can name the key that it began with. */
+/** The store has only the hash. The seed gives the value again, so that a sandbox can return its first key. */
 export function keyValue(seed: number, id: string): string {
   return `sbx_${createHash('sha256').update(`${seed}/api-key/${id}`).digest('base64url').slice(0, 32)}`;
 }

@@ -1,8 +1,8 @@
 import { ConfigurationError } from '../errors.ts';
 import type { Assumptions } from './assumptions.ts';
 import { ApiError } from './errors.ts';
+import { timeText } from './resources.ts';
 import type { Reading, Transaction } from './store.ts';
-import { timeText } from './time-text.ts';
 
 export const LIMIT_TABLES = `
   CREATE TABLE limit_windows (
@@ -19,8 +19,8 @@ export interface PlanLimits {
   readonly perTenSeconds?: number;
 }
 
-/** The plans of interface 8.2. Enterprise is custom: without a limit, unless limits are given in place of its name. */
-export const PLANS = {
+/** The plans of interface 8.2. Enterprise has no limits; custom limits can replace the name of a plan. */
+const PLANS = {
   Free: { perMonth: 1_000, perSecond: 5, perTenSeconds: 10 },
   Developer: { perMonth: 50_000, perSecond: 25, perTenSeconds: 100 },
   Business: { perMonth: 500_000, perSecond: 100, perTenSeconds: 500 },
@@ -34,13 +34,6 @@ export type PlanName = keyof typeof PLANS;
 
 type Length = 'second' | 'ten seconds' | 'minute' | 'hour' | 'day' | 'month';
 
-/** A window, and the number of requests it allows. */
-export interface Limit {
-  readonly length: Length;
-  /** The maximum number of requests in the window. */
-  readonly most: number;
-}
-
 const LENGTH_MS = {
   second: 1_000,
   'ten seconds': 10_000,
@@ -49,26 +42,29 @@ const LENGTH_MS = {
   day: 86_400_000,
 } as const satisfies Partial<Record<Length, number>>;
 
+/** A window, and the number of requests it allows. */
+export interface Limit {
+  readonly length: Length;
+  /** The maximum number of requests in the window. */
+  readonly most: number;
+}
+
 /**
- * All windows that a request has to pass.
+ * Returns all windows that a request has to pass.
  *
- * @throws ConfigurationError `INVALID_OPTION` for a plan that does not exist, or a limit that lets nothing pass
+ * @throws ConfigurationError `INVALID_OPTION` for an unknown plan, or a limit that lets nothing pass
  */
 export function limitsOf(plan: PlanName | PlanLimits, { perMinute, perHour, perDay }: Assumptions): readonly Limit[] {
   const limits: PlanLimits | undefined = typeof plan === 'string' ? PLANS[plan] : plan;
-  if (limits === undefined) {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      `plan must be one of ${Object.keys(PLANS).join(', ')}, or your own limits.`,
-    );
-  }
+  const refuse = (why: string): never => {
+    throw new ConfigurationError('INVALID_OPTION', why);
+  };
+  if (limits === undefined) return refuse(`plan must be one of ${Object.keys(PLANS).join(', ')}, or your own limits.`);
   for (const [name, most] of Object.entries(limits)) {
     if (!PLAN_WINDOWS.includes(name)) {
-      const message = `plan: unknown limit ${JSON.stringify(name)}. Allowed: ${PLAN_WINDOWS.join(', ')}.`;
-      throw new ConfigurationError('INVALID_OPTION', message);
+      refuse(`plan: unknown limit ${JSON.stringify(name)}. Allowed: ${PLAN_WINDOWS.join(', ')}.`);
     }
-    if (Number.isSafeInteger(most) && most >= 1) continue;
-    throw new ConfigurationError('INVALID_OPTION', `plan: ${name} must be a whole number above 0.`);
+    if (!Number.isSafeInteger(most) || most < 1) refuse(`plan: ${name} must be a whole number above 0.`);
   }
   const all: readonly (readonly [Length, number | undefined])[] = [
     ['second', limits.perSecond],
@@ -87,7 +83,7 @@ export interface LimitUse extends Limit {
   readonly endsAt: Date;
 }
 
-/** What a key has used; the month is the whole account's. */
+/** Returns how much of each limit a key has used. The account uses the month. */
 export function listUse(
   db: Reading,
   keyId: string,
@@ -100,8 +96,8 @@ export function listUse(
   });
 }
 
-/** What the headers of an answer say (interface 8.4), and the refusal where a window was full. */
-export interface Counted {
+interface Counted {
+  /** interface 8.4 */
   readonly headers: Readonly<Record<string, string>>;
   readonly refusal: ApiError<'RATE_LIMIT_EXCEEDED'> | null;
 }
@@ -114,10 +110,7 @@ interface Window extends Limit {
   readonly used: number;
 }
 
-/** The month is the account's, so that a new key is no new month. */
-const ACCOUNT = '';
-
-/** Counts a request in all windows, or in none where one is full (A10). */
+/** Counts a request in all windows, or in none if one is full (A10). */
 export function countRequest(
   tx: Transaction,
   keyId: string,
@@ -126,7 +119,7 @@ export function countRequest(
 ): Counted {
   const windows = limits.map((limit) => windowOf(tx, keyId, limit, signedUpMs, tx.now));
   const full = windows.filter(({ used, most }) => used >= most);
-  // Whoever waits until the last of them has ended is let in.
+  // After the last of them has ended, a request passes.
   const refusing = full.toSorted((a, b) => b.end - a.end)[0];
   if (refusing === undefined) {
     for (const { whose, length, start, used } of windows) {
@@ -148,7 +141,7 @@ export function countRequest(
   };
 }
 
-function headersOf({ most, used, end }: Window, counted: 0 | 1): Readonly<Record<string, string>> {
+function headersOf({ most, used, end }: Window, counted: 0 | 1): Counted['headers'] {
   return {
     'X-RateLimit-Limit': String(most),
     'X-RateLimit-Remaining': String(Math.max(0, most - used - counted)),
@@ -157,14 +150,13 @@ function headersOf({ most, used, end }: Window, counted: 0 | 1): Readonly<Record
 }
 
 function windowOf(db: Reading, keyId: string, limit: Limit, signedUpMs: number, now: number): Window {
-  const whose = limit.length === 'month' ? ACCOUNT : keyId;
-  const [start, end] = limit.length === 'month' ? monthOf(now, signedUpMs) : fixedWindow(now, LENGTH_MS[limit.length]);
-  return { ...limit, whose, start, end, used: usedIn(db, whose, limit.length, start) };
-}
-
-function usedIn(db: Reading, whose: string, length: Length, start: number): number {
+  const { length } = limit;
+  // The month is the account's, so that a new key does not start a new month.
+  const whose = length === 'month' ? '' : keyId;
+  const [start, end] = length === 'month' ? monthOf(now, signedUpMs) : fixedWindow(now, LENGTH_MS[length]);
   const sql = 'SELECT used FROM limit_windows WHERE whose = ? AND length = ? AND start_ms = ?';
-  return (db.get(sql, whose, length, start) as { used: number } | undefined)?.used ?? 0;
+  const used = db.get<{ used: number }>(sql, whose, length, start)?.used ?? 0;
+  return { ...limit, whose, start, end, used };
 }
 
 function fixedWindow(now: number, length: number): readonly [start: number, end: number] {
@@ -172,7 +164,7 @@ function fixedWindow(now: number, length: number): readonly [start: number, end:
   return [start, start + length];
 }
 
-/** From the day of sign-up, in UTC, to the same day of the next month, or its last day where it has no such day. */
+/** From the day of sign-up, in UTC, to the same day of the next month, or its last day if it is shorter. */
 function monthOf(now: number, signedUpMs: number): readonly [start: number, end: number] {
   const date = new Date(now);
   const begins = (month: number): number => {

@@ -4,15 +4,12 @@ import { clearDue, setDue } from './due.ts';
 import { invalid, notFound, ApiError } from './errors.ts';
 import { emit } from './events.ts';
 import { takeFault } from './faults.ts';
-import { insert } from './insert.ts';
 import { giveBackStock, requireStock, takeStock } from './inventory.ts';
-import { centsOf, partOf, usdOf, type Cents } from './money.ts';
-import type { Input } from './service-operations.ts';
-import { legalMoves, nextStatus, type OrderStatus } from './order-moves.ts';
 import { charge, paymentOutcome, refund } from './payments.ts';
-import type { FulfillmentMethod, Order } from './resources.ts';
-import type { Reading, Transaction } from './store.ts';
-import { timeText } from './time-text.ts';
+import { centsOf, legalMoves, nextStatus, partOf, timeText, usdOf } from './resources.ts';
+import type { Cents, FulfillmentMethod, Order, OrderStatus } from './resources.ts';
+import type { Input } from './service-operations.ts';
+import { countBy, insert, whereAll, type Reading, type Transaction } from './store.ts';
 
 export const ORDER_TABLES = `
   CREATE TABLE orders (
@@ -31,11 +28,10 @@ export const ORDER_TABLES = `
   CREATE INDEX orders_by_status ON orders (status);
 `;
 
-/** What is due for an order: its next move. */
+/** The due kind of an order: its next status. */
 export const ORDER_DUE = 'order';
 
-/** An order as it is stored. */
-export interface OrderRow {
+interface OrderRow {
   readonly id: string;
   readonly status: OrderStatus;
   readonly merchant_id: string;
@@ -62,29 +58,28 @@ interface OrderItemRow {
   readonly price_cents: Cents;
 }
 
-/** Interface 4.6: nothing is taken and nothing charged yet. */
+/** Interface 4.6: takes no stock and charges nothing yet. */
 export function createOrder(tx: Transaction, body: Input<'createOrder'>['body'], assumptions: Assumptions): Order {
-  const { items, location_id, fulfillment_method, tip = 0, dropoff_instructions = '' } = body;
+  const { items, location_id, fulfillment_method, dropoff_instructions = '' } = body;
   const { maxItems, taxRate, deliveryFee } = assumptions;
   if (items.length > maxItems) throw invalid('items', `must have at most ${maxItems} entries`);
-  const merchantId = merchantOfLocation(tx, location_id);
-  const lines = items.map(({ product_id, quantity }) => ({
-    ...offeredProduct(tx, location_id, product_id),
-    product_id,
-    quantity,
-  }));
+  const merchant_id = merchantOfLocation(tx, location_id);
+  const lines = items.map(({ product_id, quantity }) => {
+    const { name, price_cents } = offeredProduct(tx, location_id, product_id);
+    return { product_id, product_name: name, quantity, price_cents };
+  });
   requireStock(tx, location_id, lines);
 
   const customer = customerOf(tx, body.customer);
   const subtotal = lines.reduce((sum, { price_cents, quantity }) => sum + price_cents * quantity, 0);
   const tax = partOf(subtotal, taxRate);
   const fee = fulfillment_method === 'Delivery' ? centsOf(deliveryFee) : 0;
-  const tipCents = centsOf(tip);
+  const tip = centsOf(body.tip ?? 0);
   const id = tx.newId('ord');
   insert(tx, 'orders', {
     id,
     status: 'created',
-    merchant_id: merchantId,
+    merchant_id,
     location_id,
     fulfillment_method,
     customer: JSON.stringify(customer),
@@ -93,22 +88,17 @@ export function createOrder(tx: Transaction, body: Input<'createOrder'>['body'],
     subtotal,
     tax,
     fee,
-    tip: tipCents,
-    total: subtotal + tax + fee + tipCents,
+    tip,
+    total: subtotal + tax + fee + tip,
     created_ms: tx.now,
     updated_ms: tx.now,
   });
-  for (const [at, { product_id, name, quantity, price_cents }] of lines.entries()) {
-    insert(tx, 'order_items', { order_id: id, line: at, product_id, product_name: name, quantity, price_cents });
-  }
+  for (const [line, item] of lines.entries()) insert(tx, 'order_items', { order_id: id, line, ...item });
   emit(tx, 'order.created', eventData(tx, orderRow(tx, id)));
   return getOrder(tx, id);
 }
 
-/**
- * Interface 4.7 and A4. A refusal that is returned, and not thrown, is to be committed: that a charge was declined has
- * happened.
- */
+/** Interface 4.7 and A4. A refusal that is returned, not thrown, is committed: the declined charge has happened. */
 export function submitOrder(
   tx: Transaction,
   id: string,
@@ -125,17 +115,16 @@ export function submitOrder(
   const declined = charge(tx, bill, takeFault(tx, 'submitOrder', 'decline')?.outcome ?? usual);
   if (declined !== null) return declined;
 
-  const { confirmedAfterMs, readyAfterMs } = assumptions;
-  const confirmedAt = tx.now + confirmedAfterMs;
+  const confirmedAt = tx.now + assumptions.confirmedAfterMs;
   const sql = 'UPDATE orders SET submitted_ms = ?, estimated_ready_ms = ?, updated_ms = ? WHERE id = ?';
-  tx.run(sql, tx.now, confirmedAt + readyAfterMs, tx.now, id);
+  tx.run(sql, tx.now, confirmedAt + assumptions.readyAfterMs, tx.now, id);
   takeStock(tx, order.location_id, lines, assumptions);
   setDue(tx, ORDER_DUE, id, confirmedAt);
   return getOrder(tx, id);
 }
 
 /** The body of an order (interface 2.4). */
-export function getOrder(db: Reading, id: string): Order {
+function getOrder(db: Reading, id: string): Order {
   const row = orderRow(db, id);
   return {
     id,
@@ -143,7 +132,7 @@ export function getOrder(db: Reading, id: string): Order {
     subtotal: usdOf(row.subtotal),
     tax: usdOf(row.tax),
     total: usdOf(row.total),
-    customer: JSON.parse(row.customer) as Order['customer'],
+    customer: customerIn(row),
     fees: row.fee === 0 ? [] : [{ amount: usdOf(row.fee) }],
     fee_total: usdOf(row.fee),
     items: itemRows(db, id).map(({ quantity, price_cents, product_id, product_name }) => ({
@@ -175,29 +164,24 @@ export function moveOrder(tx: Transaction, id: string, to: OrderStatus, assumpti
     refund(tx, id);
     giveBackStock(tx, order.location_id, itemRows(tx, id), assumptions);
   }
-  tellMove(tx, id, to);
+  const data = eventData(tx, orderRow(tx, id));
+  if (to === 'confirmed') {
+    const { fulfillment_method, dropoff_instructions: special_instructions } = order;
+    emit(tx, 'order.confirmed', { ...data, fulfillment_method, special_instructions });
+  } else emit(tx, `order.${to}`, data);
   if (to === 'confirmed') setDue(tx, ORDER_DUE, id, tx.now + assumptions.readyAfterMs);
   else if (to === 'ready') setDue(tx, ORDER_DUE, id, tx.now + assumptions.completedAfterMs);
   else clearDue(tx, ORDER_DUE, id);
 }
 
-/** What is due for an order: the next move, or a failure where a fault says so (A5). */
+/** Sets the next status of an order, or `failed` if a fault says so (A5). */
 export function stepOrder(tx: Transaction, id: string, assumptions: Assumptions): void {
   const next = nextStatus(orderRow(tx, id).status);
   if (next === null) return;
   moveOrder(tx, id, takeFault(tx, null, 'fail-order') === null ? next : 'failed', assumptions);
 }
 
-function tellMove(tx: Transaction, id: string, to: OrderStatus): void {
-  const order = orderRow(tx, id);
-  const data = eventData(tx, order);
-  if (to === 'confirmed') {
-    const { fulfillment_method, dropoff_instructions: special_instructions } = order;
-    emit(tx, 'order.confirmed', { ...data, fulfillment_method, special_instructions });
-  } else emit(tx, `order.${to}`, data);
-}
-
-/** As interface 6.2 has it. */
+/** Interface 6.2. */
 function eventData(db: Reading, row: OrderRow): Parameters<typeof emit<'order.created'>>[2] {
   const { id, status, merchant_id, user_id, total, estimated_ready_ms } = row;
   return {
@@ -238,16 +222,90 @@ function customerOf(tx: Transaction, sent: Input<'createOrder'>['body']['custome
   };
 }
 
+function customerIn({ customer }: OrderRow): Order['customer'] {
+  return JSON.parse(customer) as Order['customer'];
+}
+
 function orderRow(db: Reading, id: string): OrderRow {
-  const row = db.get('SELECT * FROM orders WHERE id = ?', id) as OrderRow | undefined;
+  const row = db.get<OrderRow>('SELECT * FROM orders WHERE id = ?', id);
   if (row === undefined) throw notFound('order', id);
   return row;
 }
 
 function itemRows(db: Reading, orderId: string): readonly OrderItemRow[] {
-  return db.all('SELECT * FROM order_items WHERE order_id = ? ORDER BY line', orderId) as readonly OrderItemRow[];
+  return db.all('SELECT * FROM order_items WHERE order_id = ? ORDER BY line', orderId);
 }
 
 function conflict(message: string, state: string): ApiError {
   return new ApiError('RESOURCE_CONFLICT', message, { resource_state: state });
+}
+
+/** An order, with facts that are not in its body. */
+export interface OrderSummary {
+  readonly id: string;
+  readonly status: OrderStatus;
+  readonly merchantId: string;
+  readonly locationId: string;
+  /** In USD. */
+  readonly total: number;
+  /**
+   * `true` if the order was charged and reserves stock. If the order is cancelled or fails, the charge is refunded and
+   * the stock released.
+   */
+  readonly isSubmitted: boolean;
+  /** The statuses that can be set by hand. */
+  readonly moves: readonly OrderStatus[];
+  /** Empty if the order has no customer. */
+  readonly customerName: string;
+  readonly createdAt: Date;
+  /** When the order's status last changed, or when the order was submitted. */
+  readonly updatedAt: Date;
+  /** `null` until the order is submitted or confirmed. */
+  readonly estimatedReadyAt: Date | null;
+}
+
+/** An order with its body. */
+export interface OrderRecord extends OrderSummary {
+  /** The order as the service returns it (section 2.4 of the service's interface). */
+  readonly order: Order;
+}
+
+/** Conditions for orders. */
+export interface OrderFilter {
+  readonly status?: OrderStatus;
+  /** Only orders older than the order with this id, for the next page. */
+  readonly before?: string;
+}
+
+/** Lists orders, newest first. */
+export function listOrders(db: Reading, most: number, { status, before }: OrderFilter = {}): readonly OrderSummary[] {
+  const { where, values } = whereAll({ 'status = ?': status, 'seq < (SELECT seq FROM orders WHERE id = ?)': before });
+  const sql = `SELECT * FROM orders ${where} ORDER BY seq DESC LIMIT ?`;
+  return db.all<OrderRow>(sql, ...values, most).map(summaryOf);
+}
+
+export function findOrder(db: Reading, id: string): OrderRecord | null {
+  const row = db.get<OrderRow>('SELECT * FROM orders WHERE id = ?', id);
+  return row === undefined ? null : { ...summaryOf(row), order: getOrder(db, id) };
+}
+
+export function countOrders(db: Reading): Readonly<Record<OrderStatus, number>> {
+  const none = { created: 0, confirmed: 0, ready: 0, completed: 0, cancelled: 0, failed: 0 };
+  return countBy(db, 'orders', 'status', none);
+}
+
+function summaryOf(row: OrderRow): OrderSummary {
+  return {
+    id: row.id,
+    status: row.status,
+    merchantId: row.merchant_id,
+    locationId: row.location_id,
+    total: usdOf(row.total),
+    isSubmitted: row.submitted_ms !== null,
+    moves: legalMoves(row.status),
+    customerName: customerIn(row).name,
+    createdAt: new Date(row.created_ms),
+    updatedAt: new Date(row.updated_ms),
+    estimatedReadyAt: row.estimated_ready_ms === null ? null : new Date(row.estimated_ready_ms),
+  };
 }

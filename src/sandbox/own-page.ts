@@ -1,15 +1,10 @@
 import { Hono } from 'hono';
 import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
-import { createGuard, SAFE_HEADERS } from '../page/safety/request-guard.ts';
+import { createGuard, SAFE_HEADERS, isLoopbackAddress, peerOf } from '../page/safety/request-guard.ts';
 import type { Assumptions } from './assumptions.ts';
-import { isAccepted, ONLY_HTTPS } from './secure-transport.ts';
 
-/**
- * A page of the sandbox itself, to which routes are added: it is for whom the service is for, and not for other sites.
- *
- * @param what - that could not be shown, where something fails
- */
+/** Creates an app for a page of the sandbox itself. It refuses other sites, and clients that the service refuses. */
 export function createOwnPage(assumptions: Assumptions, logger: Logger, what: string): Hono {
   const app = new Hono();
   const guard = createGuard({}, false);
@@ -27,4 +22,25 @@ export function createOwnPage(assumptions: Assumptions, logger: Logger, what: st
     return c.text('Unexpected error.', 500);
   });
   return app;
+}
+
+/** Names of this machine that need no DNS, and the name for calls without a port. */
+const LOCAL_NAME = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|sandbox)$/;
+
+export const ONLY_HTTPS = 'HTTPS is required. Plain HTTP is accepted only from this machine.';
+
+/**
+ * Accepts HTTPS only (interface 5.4), except within this machine and by assumption A12.
+ *
+ * @param env - what the server passes with the request, which includes the client's address
+ */
+export function isAccepted(
+  request: Request,
+  env: unknown,
+  { plainHttpAnywhere }: Pick<Assumptions, 'plainHttpAnywhere'>,
+): boolean {
+  const { protocol, hostname } = new URL(request.url);
+  if (plainHttpAnywhere || protocol === 'https:') return true;
+  const peer = peerOf(env, request);
+  return LOCAL_NAME.test(hostname) && (peer === null || isLoopbackAddress(peer));
 }

@@ -1,10 +1,7 @@
-import { requireMerchant } from './catalogue.ts';
+import { CARDS, requireMerchant, type PaymentOutcome } from './catalogue.ts';
 import { notFound, ApiError } from './errors.ts';
-import { insert } from './insert.ts';
-import { usdOf, type Cents } from './money.ts';
-import type { PaymentMethod } from './resources.ts';
-import { CARDS, type PaymentOutcome } from './seed.ts';
-import type { Reading, Transaction } from './store.ts';
+import { usdOf, type Cents, type PaymentMethod } from './resources.ts';
+import { insert, type Reading, type Transaction } from './store.ts';
 
 export const PAYMENT_TABLES = `
   CREATE TABLE payment_methods (
@@ -25,42 +22,28 @@ export const PAYMENT_TABLES = `
   CREATE UNIQUE INDEX one_charge_of_order ON charges (order_id) WHERE state = 'charged';
 `;
 
-/** What a declined charge says (interface 7.3). */
-const DECLINES: Readonly<Record<Exclude<PaymentOutcome, 'ok'>, string>> = {
+/** The `decline_reason` of each declined charge (interface 7.3). */
+const DECLINES = {
   declined: 'generic_decline',
   insufficient_funds: 'insufficient_funds',
   expired: 'expired_card',
-};
+} as const satisfies Readonly<Record<Exclude<PaymentOutcome, 'ok'>, string>>;
 
 /** Why a charge is declined. */
 export type DeclineOutcome = keyof typeof DECLINES;
 
-/** All of them. */
 export const DECLINE_OUTCOMES = Object.keys(DECLINES) as readonly DeclineOutcome[];
 
-interface MethodRow {
-  readonly id: string;
-  readonly merchant_id: string | null;
-  readonly brand: string;
-  readonly last4: string;
-  readonly exp_month: number;
-  readonly exp_year: number;
-  readonly outcome: PaymentOutcome;
-}
-
-/** Interface 4.9 and A11: those of the organization, and those of one merchant or of all. */
-export function listPaymentMethods(db: Reading, merchantId: string | undefined): readonly PaymentMethod[] {
+/** Interface 4.9 and A11: all methods, or those of one merchant and those of all merchants. */
+export function listPaymentMethods(db: Reading, merchantId: string | undefined): PaymentMethod[] {
   if (merchantId !== undefined) requireMerchant(db, merchantId);
-  const sql = 'SELECT * FROM payment_methods WHERE ? IS NULL OR merchant_id IS NULL OR merchant_id = ? ORDER BY seq';
-  const wanted = merchantId ?? null;
-  return (db.all(sql, wanted, wanted) as readonly MethodRow[]).map(({ id, brand, last4, exp_month, exp_year }) => ({
-    id,
-    type: 'card',
-    card: { brand, last4, exp_month, exp_year },
-  }));
+  const sql = `SELECT id, brand, last4, exp_month, exp_year FROM payment_methods
+    WHERE merchant_id IS NULL OR merchant_id = coalesce(?, merchant_id) ORDER BY seq`;
+  const rows = db.all<Pick<PaymentMethod, 'id'> & PaymentMethod['card']>(sql, merchantId ?? null);
+  return rows.map(({ id, ...card }) => ({ id, type: 'card', card }));
 }
 
-/** Interface 4.8: where a payment method is collected. */
+/** Interface 4.8. */
 export function createSetupIntent(tx: Transaction, merchantId: string, origin: string): { readonly url: string } {
   requireMerchant(tx, merchantId);
   const id = tx.newId('seti');
@@ -70,37 +53,29 @@ export function createSetupIntent(tx: Transaction, merchantId: string, origin: s
 
 /** A checkout session. */
 export interface SetupIntent {
+  readonly merchantId: string;
   readonly merchantName: string;
-  /** what it has added; `null` before */
+  /** the payment method that the session has added */
   readonly paymentMethodId: string | null;
 }
 
-/** `null` where there is none. */
 export function findSetupIntent(db: Reading, id: string): SetupIntent | null {
-  const sql = `SELECT m.name AS merchantName, s.payment_method_id AS paymentMethodId
+  const sql = `SELECT m.id AS merchantId, m.name AS merchantName, s.payment_method_id AS paymentMethodId
     FROM setup_intents s JOIN merchants m ON m.id = s.merchant_id WHERE s.id = ?`;
-  return (db.get(sql, id) as SetupIntent | undefined) ?? null;
+  return db.get<SetupIntent>(sql, id) ?? null;
 }
 
-/**
- * Adds a payment method to the merchant of a checkout session. One that has added its method already adds no other.
- *
- * @returns the id of the payment method
- * @throws ApiError `RESOURCE_NOT_FOUND`
- */
-export function completeSetupIntent(tx: Transaction, id: string, outcome: PaymentOutcome): string {
-  const sql = 'SELECT merchant_id, payment_method_id FROM setup_intents WHERE id = ?';
-  const intent = tx.get(sql, id) as { merchant_id: string; payment_method_id: string | null } | undefined;
-  if (intent === undefined) throw notFound('setup_intent', id);
-  if (intent.payment_method_id !== null) return intent.payment_method_id;
+/** Adds a payment method to the merchant of a checkout session, unless the session has added one already. */
+export function completeSetupIntent(tx: Transaction, id: string, outcome: PaymentOutcome): void {
+  const intent = findSetupIntent(tx, id);
+  if (intent === null) throw notFound('setup_intent', id);
+  if (intent.paymentMethodId !== null) return;
   const methodId = tx.newId('pm');
-  insert(tx, 'payment_methods', { id: methodId, merchant_id: intent.merchant_id, ...CARDS[outcome], outcome });
+  insert(tx, 'payment_methods', { id: methodId, merchant_id: intent.merchantId, ...CARDS[outcome], outcome });
   tx.run('UPDATE setup_intents SET payment_method_id = ? WHERE id = ?', methodId, id);
-  return methodId;
 }
 
-/** What is charged, to what. */
-export interface Charge {
+interface Bill {
   readonly orderId: string;
   readonly merchantId: string;
   readonly paymentMethodId: string;
@@ -108,21 +83,21 @@ export interface Charge {
 }
 
 /**
- * How a charge would end.
+ * Returns how a charge would end.
  *
- * @throws ApiError `RESOURCE_NOT_FOUND` for a method that this merchant has not
+ * @throws ApiError `RESOURCE_NOT_FOUND` for a method that this merchant does not have
  */
-export function paymentOutcome(db: Reading, { paymentMethodId, merchantId }: Charge): PaymentOutcome {
-  const method = db.get('SELECT * FROM payment_methods WHERE id = ?', paymentMethodId) as MethodRow | undefined;
-  const isTheirs = method !== undefined && (method.merchant_id === null || method.merchant_id === merchantId);
-  if (!isTheirs) throw notFound('payment_method', paymentMethodId);
+export function paymentOutcome(db: Reading, { paymentMethodId, merchantId }: Bill): PaymentOutcome {
+  const sql = 'SELECT outcome FROM payment_methods WHERE id = ? AND (merchant_id IS NULL OR merchant_id = ?)';
+  const method = db.get<{ readonly outcome: PaymentOutcome }>(sql, paymentMethodId, merchantId);
+  if (method === undefined) throw notFound('payment_method', paymentMethodId);
   return method.outcome;
 }
 
-/** Charges an order, or notes that it could not: the refusal to answer then, `null` when it is paid. */
+/** Charges an order, or records that the charge was declined and returns the refusal. */
 export function charge(
   tx: Transaction,
-  { orderId, paymentMethodId, cents }: Charge,
+  { orderId, paymentMethodId, cents }: Bill,
   outcome: PaymentOutcome,
 ): ApiError<'PAYMENT_FAILED'> | null {
   const state = outcome === 'ok' ? 'charged' : 'declined';
@@ -143,24 +118,20 @@ export interface ChargeRecord {
   readonly at: Date;
 }
 
-/** What was charged for an order, the oldest first. */
+/** Lists the charges for an order, oldest first. */
 export function listCharges(db: Reading, orderId: string): readonly ChargeRecord[] {
-  const sql = 'SELECT payment_method_id, cents, state, at_ms FROM charges WHERE order_id = ? ORDER BY seq';
-  const rows = db.all(sql, orderId) as readonly {
-    readonly payment_method_id: string;
-    readonly cents: Cents;
-    readonly state: ChargeRecord['state'];
-    readonly at_ms: number;
-  }[];
-  return rows.map(({ payment_method_id, cents, state, at_ms }) => ({
-    paymentMethodId: payment_method_id,
+  const sql = `SELECT payment_method_id AS paymentMethodId, cents, state, at_ms AS at
+    FROM charges WHERE order_id = ? ORDER BY seq`;
+  type Row = Pick<ChargeRecord, 'paymentMethodId' | 'state'> & { readonly cents: Cents; readonly at: number };
+  const rows = db.all<Row>(sql, orderId);
+  return rows.map(({ paymentMethodId, cents, state, at }) => ({
+    paymentMethodId,
     amount: usdOf(cents),
     state,
-    at: new Date(at_ms),
+    at: new Date(at),
   }));
 }
 
-/** Gives back what an order was charged. */
 export function refund(tx: Transaction, orderId: string): void {
   tx.run("UPDATE charges SET state = 'refunded' WHERE order_id = ? AND state = 'charged'", orderId);
 }

@@ -3,7 +3,7 @@ import { invalid, ApiError, type ErrorDetail } from './errors.ts';
 import type { Operation } from './service-operations.ts';
 
 /**
- * What a request says, syntax first and then validation (A9).
+ * Reads a request, first its syntax, then its validity (A9).
  *
  * @throws ApiError `MISSING_REQUIRED_FIELD`, `VALIDATION_ERROR`
  */
@@ -19,15 +19,14 @@ export async function readRequest(
   };
 }
 
-/** Texts become numbers and lists where the schema wants such. */
+/** Turns texts into the numbers and lists of the schema. */
 function readQuery(schema: z.ZodObject, sent: URLSearchParams): unknown {
   const read = Object.entries(schema.shape).map(([name, optional]) => {
     const wanted = optional instanceof z.ZodOptional ? optional.unwrap() : optional;
     const values = sent.getAll(name);
     if (values.length === 0) return [name, undefined];
-    if (wanted instanceof z.ZodArray) return [name, values];
-    // One that stands twice is a list, which the schema refuses: nobody knows which is meant.
-    if (values.length > 1) return [name, values];
+    // The schema refuses a list of any other parameter: nobody knows which value is meant.
+    if (wanted instanceof z.ZodArray || values.length > 1) return [name, values];
     return [name, wanted instanceof z.ZodNumber ? numberOr(values[0] ?? '') : values[0]];
   });
   return Object.fromEntries(read);
@@ -51,7 +50,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    // Servers hold a body to its length, and hand it on whole much faster than in pieces.
+    // Servers hold a body to its length, and a whole body is much faster than pieces.
     if (length !== null && Number(length) <= maxBytes) return new Uint8Array(await request.arrayBuffer());
     for await (const chunk of request.body ?? []) {
       size += chunk.byteLength;
@@ -77,10 +76,10 @@ function checked(schema: z.ZodObject, value: unknown): unknown {
   throw new ApiError('VALIDATION_ERROR', 'The request is invalid.', { details: detailsOf(issues) });
 }
 
-/** A body of wrong fields makes no answer that is larger than itself. */
+/** Keeps the answer to a body of wrong fields small. */
 const MOST_DETAILS = 100;
 
-/** One for each field: what else is wrong with it follows from the first. */
+/** Only the first issue of each field, because others follow from it. */
 function detailsOf(issues: readonly z.core.$ZodIssue[]): readonly ErrorDetail[] {
   const messages = new Map<string, string>();
   for (const { path, message } of issues) {

@@ -1,85 +1,77 @@
 import { z } from 'zod';
 import { assumed } from './assumptions.ts';
 
-// The OpenAPI document, and code that is made from it, call a schema by its id.
+/** The OpenAPI document, and code that is generated from it, call a schema by its id. */
+function named<Shape extends z.ZodRawShape>(id: string, shape: Shape, meta: object = {}) {
+  return z.object(shape).meta({ id, ...meta });
+}
 
-/** A text that a client sends: SQLite keeps no half of a surrogate pair, and nothing here needs an essay (A9). */
-const text = z
-  .string()
-  .max(1_000)
-  .refine((sent) => sent.isWellFormed(), 'must not contain a lone surrogate');
+const string = z.string();
+/** A text that a client sends. SQLite keeps no half of a surrogate pair (A9). */
+const text = string.max(1_000).refine((sent) => sent.isWellFormed(), 'must not contain a lone surrogate');
 const id = text.min(1);
 const dateTime = z.iso.datetime();
 /** At least 1 and an int32 (interface 2.3). */
 const quantity = z.int32().min(1);
 
-/** An example: the OpenAPI document, its page and their curl lines have it. */
+/** An example for the OpenAPI document, its page and their curl lines. */
 const like = (example: unknown): { examples: unknown[] } => ({ examples: [example] });
 
-export const cartStatus = z.enum(['Active', 'Submitted', 'Cancelled']);
-export const fulfillmentMethod = z.enum(['Delivery', 'Pickup', 'Shipping']);
+const cartStatus = z.enum(['Active', 'Submitted', 'Cancelled']);
+const fulfillmentMethod = z.enum(['Delivery', 'Pickup', 'Shipping']);
 
 /** Interface 2.1. */
-export const message = z
-  .object({
-    context: z.string(),
-    level: z.enum(['Information', 'Warning', 'Error']),
-    text: z.string(),
-    data: z.record(z.string(), z.unknown()),
-  })
-  .meta({ id: 'Message' });
+export const message = named('Message', {
+  context: string,
+  level: z.enum(['Information', 'Warning', 'Error']),
+  text: string,
+  data: z.record(string, z.unknown()),
+});
 
 /** Interface 2.3. */
-export const cartItem = z
-  .object({
-    id: z.string(),
-    cart_id: z.string(),
-    product_id: z.string(),
-    product_name: z.string(),
-    quantity,
-    created_at: dateTime,
-    updated_at: dateTime,
-  })
-  .meta({ id: 'CartItem' });
+const cartItem = named('CartItem', {
+  id: string,
+  cart_id: string,
+  product_id: string,
+  product_name: string,
+  quantity,
+  created_at: dateTime,
+  updated_at: dateTime,
+});
 
 /** Interface 2.2. */
-export const cart = z
-  .object({
-    id: z.string(),
-    user_id: z.string(),
-    merchant_id: z.string(),
-    location_id: z.string(),
-    status: cartStatus,
-    fulfillment_method: fulfillmentMethod,
-    items: z.array(cartItem),
-    created_at: dateTime,
-    updated_at: dateTime,
-  })
-  .meta({ id: 'Cart' });
+export const cart = named('Cart', {
+  id: string,
+  user_id: string,
+  merchant_id: string,
+  location_id: string,
+  status: cartStatus,
+  fulfillment_method: fulfillmentMethod,
+  items: z.array(cartItem),
+  created_at: dateTime,
+  updated_at: dateTime,
+});
 
 /** Interface 2.5. */
-export const address = z
-  .object({
-    street_number: z.string(),
-    street_name: z.string(),
-    street_address: z.string(),
-    street_address_detail: z.string(),
-    city: z.string(),
-    region: z.string(),
-    postal_code: z.string(),
-    country: z.string(),
-  })
-  .meta({ id: 'Address' });
+const address = named('Address', {
+  street_number: string,
+  street_name: string,
+  street_address: string,
+  street_address_detail: string,
+  city: string,
+  region: string,
+  postal_code: string,
+  country: string,
+});
 
 /** Interface 2.5. */
-export const customer = z
-  .object({ id: z.string(), name: z.string(), phone: z.string(), email: z.string(), address })
-  .meta({ id: 'Customer' });
+const customer = named('Customer', { id: string, name: string, phone: string, email: string, address });
 
-/** Interface 2.4; how it is reckoned is A11. */
-export const order = z
-  .object({
-    id: z.string(),
+/** Interface 2.4; A11 says how amounts are calculated. */
+export const order = named(
+  'Order',
+  {
+    id: string,
     tip: z.number(),
     subtotal: z.number(),
     tax: z.number(),
@@ -87,71 +79,66 @@ export const order = z
     customer,
     fees: z.array(z.object({ amount: z.number() })),
     fee_total: z.number(),
-    items: z.array(
-      z.object({ quantity: z.number(), price: z.number(), product_id: z.string(), product_name: z.string() }),
-    ),
-    merchant_id: z.string(),
-    location_id: z.string(),
-    dropoff_instructions: z.string(),
-  })
-  .meta({ id: 'Order', ...assumed('A11') });
+    items: z.array(z.object({ quantity: z.number(), price: z.number(), product_id: string, product_name: string })),
+    merchant_id: string,
+    location_id: string,
+    dropoff_instructions: string,
+  },
+  assumed('A11'),
+);
 
 /** Interface 2.6. */
-export const merchant = z
-  .object({
-    id: z.string(),
-    organization_id: z.string(),
-    name: z.string(),
-    capabilities: z.array(z.string()),
-    fulfillment_methods: z.array(fulfillmentMethod),
-    payment_connected_account_id: z.string(),
-    created_at: dateTime,
-    updated_at: dateTime,
-  })
-  .meta({ id: 'Merchant' });
+export const merchant = named('Merchant', {
+  id: string,
+  organization_id: string,
+  name: string,
+  capabilities: z.array(string),
+  fulfillment_methods: z.array(fulfillmentMethod),
+  payment_connected_account_id: string,
+  created_at: dateTime,
+  updated_at: dateTime,
+});
 
-/** Interface 2.7; a category at the top has no parent. */
-export const category = z
-  .object({
-    id: z.string(),
-    merchant_id: z.string(),
-    external_id: z.string(),
-    name: z.string(),
-    parent_id: z.string().nullable(),
-    parent_external_id: z.string().nullable(),
-    depth: z.int(),
-    created_at: dateTime,
-    updated_at: dateTime,
-  })
-  .meta({ id: 'Category' });
+/** Interface 2.7; a top category has no parent. */
+export const category = named('Category', {
+  id: string,
+  merchant_id: string,
+  external_id: string,
+  name: string,
+  parent_id: string.nullable(),
+  parent_external_id: string.nullable(),
+  depth: z.int(),
+  created_at: dateTime,
+  updated_at: dateTime,
+});
 
 /** Interface 2.8. */
-export const paymentMethod = z
-  .object({
-    id: z.string(),
-    type: z.string(),
-    card: z.object({ brand: z.string(), last4: z.string(), exp_month: z.int(), exp_year: z.int() }),
-  })
-  .meta({ id: 'PaymentMethod' });
+export const paymentMethod = named('PaymentMethod', {
+  id: string,
+  type: string,
+  card: z.object({ brand: string, last4: string, exp_month: z.int(), exp_year: z.int() }),
+});
 
 /** Interface 4.8. */
-export const setupIntent = z.object({ url: z.url() }).meta({ id: 'SetupIntent', ...assumed('A11') });
+export const setupIntent = named('SetupIntent', { url: z.url() }, assumed('A11'));
 
-/** What a search finds (A12): a product at one location. */
-export const foundProduct = z
-  .object({
-    id: z.string(),
-    merchant_id: z.string(),
-    category_id: z.string(),
-    name: z.string(),
-    description: z.string(),
+/** A product at one location, as a search returns it (A12). */
+export const foundProduct = named(
+  'FoundProduct',
+  {
+    id: string,
+    merchant_id: string,
+    category_id: string,
+    name: string,
+    description: string,
     price: z.number(),
-    currency: z.string(),
+    currency: string,
     available_quantity: z.int(),
     distance: z.number().meta({ description: 'kilometres' }),
-    location: z.object({ id: z.string(), name: z.string(), latitude: z.number(), longitude: z.number() }),
-  })
-  .meta({ id: 'FoundProduct', ...assumed('A12') });
+    location: z.object({ id: string, name: string, latitude: z.number(), longitude: z.number() }),
+  },
+  assumed('A12'),
+);
 
 export type Message = z.infer<typeof message>;
 export type CartStatus = z.infer<typeof cartStatus>;
@@ -165,122 +152,161 @@ export type PaymentMethod = z.infer<typeof paymentMethod>;
 export type FoundProduct = z.infer<typeof foundProduct>;
 
 /** Interface 4.1 and A1. */
-export const newCart = z
-  .object({
+export const newCart = named(
+  'NewCart',
+  {
     user_id: id.meta(like('usr_1')),
     location_id: id.meta(like('loc_bakery_pier')),
     status: cartStatus.optional().meta({ description: 'must be Active if present', ...assumed('A1') }),
     fulfillment_method: fulfillmentMethod.meta(like('Pickup')),
-  })
-  .meta({ id: 'NewCart', ...assumed('A1') });
+  },
+  assumed('A1'),
+);
 
 /** Interface 4.3. */
-export const cartChange = z
-  .object({ status: cartStatus.meta({ ...like('Submitted'), ...assumed('A2') }) })
-  .meta({ id: 'CartChange' });
+export const cartChange = named('CartChange', { status: cartStatus.meta({ ...like('Submitted'), ...assumed('A2') }) });
 
 /** Interface 4.4. */
-export const newCartItem = z
-  .object({
-    product_id: id.meta(like('prod_country_loaf')),
-    product_name: id.meta(like('Country loaf')),
-    quantity: quantity.meta(like(2)),
-  })
-  .meta({ id: 'NewCartItem' });
+export const newCartItem = named('NewCartItem', {
+  product_id: id.meta(like('prod_country_loaf')),
+  product_name: id.meta(like('Country loaf')),
+  quantity: quantity.meta(like(2)),
+});
 
 /** Interface 4.5. */
-export const cartItemChange = z.object({ quantity: quantity.meta(like(3)) }).meta({ id: 'CartItemChange' });
+export const cartItemChange = named('CartItemChange', { quantity: quantity.meta(like(3)) });
 
 /** Interface 4.6; no field of customer and address is required (A3). */
-export const newOrder = z
-  .object({
-    customer: z
-      .object({
-        id: text.optional(),
-        name: text.optional().meta(like('Ada Byron')),
-        phone_number: text.optional().meta(like('+1 555 0100')),
-        email: text.optional().meta(like('ada@example.com')),
-        address: z
-          .object({
-            city: text.optional().meta(like('San Francisco')),
-            region: text.optional(),
-            country: text.optional(),
-            street_address: text.optional().meta(like('12 Main Street')),
-            postal_code: text.optional(),
-            street_address_detail: text.optional(),
-          })
-          .optional(),
-      })
-      .meta(assumed('A3')),
-    items: z
-      .array(z.object({ product_id: id.meta(like('prod_country_loaf')), quantity: quantity.meta(like(2)) }))
-      .min(1)
-      .meta(assumed('A9', { maxItems: 'maxItems' })),
-    location_id: id.meta(like('loc_bakery_pier')),
-    fulfillment_method: fulfillmentMethod.meta(like('Delivery')),
-    tip: z.number().min(0).max(1_000_000).optional().meta(like(2.5)),
-    dropoff_instructions: text.optional(),
-  })
-  .meta({ id: 'NewOrder' });
+export const newOrder = named('NewOrder', {
+  customer: z
+    .object({
+      id: text.optional(),
+      name: text.optional().meta(like('Ada Byron')),
+      phone_number: text.optional().meta(like('+1 555 0100')),
+      email: text.optional().meta(like('ada@example.com')),
+      address: z
+        .object({
+          city: text.optional().meta(like('San Francisco')),
+          region: text.optional(),
+          country: text.optional(),
+          street_address: text.optional().meta(like('12 Main Street')),
+          postal_code: text.optional(),
+          street_address_detail: text.optional(),
+        })
+        .optional(),
+    })
+    .meta(assumed('A3')),
+  items: z
+    .array(z.object({ product_id: id.meta(like('prod_country_loaf')), quantity: quantity.meta(like(2)) }))
+    .min(1)
+    .meta(assumed('A9', { maxItems: 'maxItems' })),
+  location_id: id.meta(like('loc_bakery_pier')),
+  fulfillment_method: fulfillmentMethod.meta(like('Delivery')),
+  tip: z.number().min(0).max(1_000_000).optional().meta(like(2.5)),
+  dropoff_instructions: text.optional(),
+});
 
 /** Interface 4.7. */
-export const submission = z
-  .object({ payment_method_id: id.meta({ ...like('pm_ok'), ...assumed('A11') }) })
-  .meta({ id: 'Submission' });
+export const submission = named('Submission', { payment_method_id: id.meta({ ...like('pm_ok'), ...assumed('A11') }) });
 
 /** Interface 4.8. */
-export const newSetupIntent = z.object({ merchant_id: id.meta(like('mer_bakery')) }).meta({ id: 'NewSetupIntent' });
+export const newSetupIntent = named('NewSetupIntent', { merchant_id: id.meta(like('mer_bakery')) });
 
+const methodsOf = 'returns only the methods that this merchant accepts';
 /** A11. */
 export const paymentMethodQuery = z.object({
-  merchant_id: id
-    .optional()
-    .meta({ description: 'returns only the methods that this merchant accepts', ...assumed('A11') }),
+  merchant_id: id.optional().meta({ description: methodsOf, ...assumed('A11') }),
 });
 
-/** Interface 4.10 and A7; what may be sorted by is looked at with the merchants. */
+const natural = z.int32().min(0);
+const pageSize = { description: 'the number of items on a page' };
+const sortKey = string
+  .regex(/^\w+(?:,(?:asc|desc))?$/, 'must be property or property,(asc|desc)')
+  .meta(like('name,desc'));
+const sortRule = { description: 'property or property,(asc|desc); can be repeated' };
+/** Interface 4.10 and A7. */
 export const merchantQuery = z.object({
-  page: z
-    .int32()
-    .min(0)
-    .optional()
-    .meta({ description: 'the number of the page, from 0', ...assumed('A7') }),
-  size: z
-    .int32()
-    .min(1)
-    .optional()
-    .meta({
-      description: 'the number of items on a page',
-      ...assumed('A7', { default: 'pageSize', maximum: 'maxPageSize' }),
-    }),
+  page: natural.optional().meta({ description: 'the number of the page, from 0', ...assumed('A7') }),
+  size: quantity.optional().meta({ ...pageSize, ...assumed('A7', { default: 'pageSize', maximum: 'maxPageSize' }) }),
   sort: z
-    .array(
-      z
-        .string()
-        .regex(/^\w+(?:,(?:asc|desc))?$/, 'must be property or property,(asc|desc)')
-        .meta(like('name,desc')),
-    )
+    .array(sortKey)
     .max(10)
     .optional()
-    .meta({ description: 'property or property,(asc|desc); can be repeated', ...assumed('A7') }),
+    .meta({ ...sortRule, ...assumed('A7') }),
 });
 
+const searched = { description: 'a text to find in the name or the description' };
+const longitude = z.number().min(-180).max(180);
+/** Nowhere on earth is farther. */
+const kilometres = z.number().min(0).max(20_038);
 /** Interface 4.12 and A12. */
 export const productQuery = z.object({
   latitude: z.number().min(-90).max(90).meta(like(37.77)),
-  longitude: z
-    .number()
-    .min(-180)
-    .max(180)
-    .meta({ ...like(-122.42), ...assumed('A12') }),
-  query: text
-    .optional()
-    .meta({ description: 'a text to find in the name or the description', ...like('loaf'), ...assumed('A12') }),
-  // Nowhere on earth is farther.
-  distance: z
-    .number()
-    .min(0)
-    .max(20_038)
+  longitude: longitude.meta({ ...like(-122.42), ...assumed('A12') }),
+  query: text.optional().meta({ ...searched, ...like('loaf'), ...assumed('A12') }),
+  distance: kilometres
     .optional()
     .meta({ description: 'kilometres', ...assumed('A12', { default: 'searchDistanceKm' }) }),
 });
+
+/** An object of a body as its row has it. */
+export type Stored<T> = Omit<T, 'created_at' | 'updated_at'> & {
+  readonly created_ms: number;
+  readonly updated_ms: number;
+};
+
+/** Writes the times of a row as bodies have them. */
+export function withTimes<Row extends { readonly created_ms: number; readonly updated_ms: number }>(row: Row) {
+  const { created_ms, updated_ms, ...rest } = row;
+  return { ...rest, created_at: timeText(created_ms), updated_at: timeText(updated_ms) };
+}
+
+/** ISO 8601 in UTC, to the millisecond. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Amounts are whole cents inside and decimal USD in bodies (A11). */
+export type Cents = number;
+
+/** Half up: 1.005 USD is 101 cents, although 1.005 is a little less than that in binary. */
+export function centsOf(usd: number): Cents {
+  const text = String(usd);
+  // A number with an exponent is below a cent or too large for a price.
+  return text.includes('e') ? Math.round(usd * 100) : Math.round(Number(`${text}e2`));
+}
+
+export function usdOf(cents: Cents): number {
+  return cents / 100;
+}
+
+/** A part of an amount, such as its tax, half up. A rate counts to its sixth digit. */
+export function partOf(cents: Cents, rate: number): Cents {
+  const millionths = Math.round(rate * 1e6);
+  return Number((BigInt(cents) * BigInt(millionths) + 500_000n) / 1_000_000n);
+}
+
+/** The statuses that may follow (A3); the clock sets the first. Events have a status, the Order body does not. */
+const NEXT_STATUSES = {
+  created: ['confirmed', 'cancelled', 'failed'],
+  confirmed: ['ready', 'cancelled', 'failed'],
+  ready: ['completed', 'cancelled', 'failed'],
+  completed: [],
+  cancelled: [],
+  failed: [],
+} as const;
+
+/** The status of an order. */
+export type OrderStatus = keyof typeof NEXT_STATUSES;
+
+export const ORDER_STATUSES = Object.keys(NEXT_STATUSES) as readonly OrderStatus[];
+
+/** The statuses that can be set by hand. */
+export function legalMoves(from: OrderStatus): readonly OrderStatus[] {
+  return NEXT_STATUSES[from];
+}
+
+/** The status that the clock sets next. */
+export function nextStatus(from: OrderStatus): OrderStatus | null {
+  return NEXT_STATUSES[from][0] ?? null;
+}

@@ -17,32 +17,29 @@ export const PERMISSIONS = [
 /** A permission of an API key. */
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** What routes, validation, permissions and docs/sandbox.md need to know of an operation. */
+/** An operation, for its routes, checks and documents. */
 export interface Operation {
-  /** as section 4 of the interface calls it */
   readonly title: string;
-  /** where it stands there */
+  /** of the interface */
   readonly section: `4.${number}`;
   readonly method: 'GET' | 'POST' | 'PUT';
-  /** with `{name}` for parameters, all of which are texts */
+  /** with `{name}` for parameters, which are all texts */
   readonly path: `/${string}`;
-  /** where else it is found */
   readonly alias?: `/${string}`;
   readonly permission: Permission;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
-  /** of success */
   readonly status: 200 | 201;
   /** `data` of the envelope (interface 2.1) */
   readonly data: z.ZodType;
   /** whether the envelope has `total` */
   readonly total?: true;
-  /** beside those of every operation, which `COMMON_ERRORS` has */
+  /** besides `COMMON_ERRORS` */
   readonly errors: readonly ErrorCode[];
   readonly assumptions: readonly AssumptionId[];
 }
 
-/** What any operation may be refused with. */
+/** The errors of every operation. */
 export const COMMON_ERRORS: readonly ErrorCode[] = [
   'INVALID_API_KEY',
   'RATE_LIMIT_EXCEEDED',
@@ -202,7 +199,6 @@ export const OPERATIONS = {
 /** The name of an operation. */
 export type OperationName = keyof typeof OPERATIONS;
 
-/** All names, in the order of section 4. */
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[];
 
 type Named<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Named<Rest> : never;
@@ -210,14 +206,14 @@ type Part<O, Name extends string> = O extends { readonly [N in Name]: infer Sche
   ? z.output<Schema>
   : unknown;
 
-/** What a request of an operation has said, checked. */
+/** A checked request of an operation. */
 export interface Input<Name extends OperationName> {
   readonly params: Readonly<Record<Named<(typeof OPERATIONS)[Name]['path']>, string>>;
   readonly query: Part<(typeof OPERATIONS)[Name], 'query'>;
   readonly body: Part<(typeof OPERATIONS)[Name], 'body'>;
 }
 
-/** `data` of the answer of an operation, and what stands beside it. */
+/** The answer of an operation. */
 export interface Result<Name extends OperationName> {
   readonly data: z.output<(typeof OPERATIONS)[Name]['data']>;
   readonly messages?: readonly resources.Message[];

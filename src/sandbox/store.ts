@@ -7,61 +7,51 @@ import { statement } from '../inbox/sqlite/sql/statement.ts';
 import type { ClockReading, SandboxClock } from './clock.ts';
 import { SandboxClosedError } from './errors.ts';
 
-/** What is asked of the database. Callers say what their rows look like: they name the columns. */
+/** Reads rows. The caller names the columns, so the caller says what a row looks like. */
 export interface Reading {
-  /** the first row, or `undefined` */
-  get(sql: string, ...parameters: readonly unknown[]): unknown;
-  all(sql: string, ...parameters: readonly unknown[]): readonly unknown[];
+  /** Returns the first row. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only the caller knows the columns
+  get<Row = unknown>(sql: string, ...parameters: readonly unknown[]): Row | undefined;
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as above
+  all<Row = unknown>(sql: string, ...parameters: readonly unknown[]): readonly Row[];
 }
 
-/**
- * What may be done while a transaction is open. Whoever changes the state is given it, so that the change, its events
- * and their deliveries are committed together or not at all.
- */
+/** An open transaction. It commits a change, its events and their deliveries together, or none of them. */
 export interface Transaction extends Reading {
   /** the time of everything in this transaction, in milliseconds since 1970 */
   readonly now: number;
   /** @returns how many rows were changed */
   run(sql: string, ...parameters: readonly unknown[]): number;
-  /** An id that nothing else has, such as `ord_8sK…`: the same seed and the same calls give the same ids. */
+  /** Returns a unique id such as `ord_8sK…`. The same seed and the same calls give the same ids. */
   newId(prefix: string): string;
 }
 
-/** Where the state of a sandbox is: a file of its own, or memory. */
+/** The state of a sandbox, in a file of its own or in memory. */
 export interface Store extends Reading {
   readonly clock: SandboxClock;
-  /** what makes its ids and faults, and repeats them */
+  /** makes ids and faults repeatable */
   readonly seed: number;
-  /** whether it was there before, in a file */
+  /** `true` for the store of an existing file */
   readonly isOld: boolean;
-  /**
-   * Runs work in one transaction, and commits it: what it throws takes everything back. Work does not wait for
-   * anything.
-   *
-   * @throws Error inside of another one: a function that changes the state takes the transaction instead
-   */
+  /** Commits one transaction. An error that `work` throws rolls it back. */
   write<T>(work: (transaction: Transaction) => T extends PromiseLike<unknown> ? never : T): T;
-  /** Calls back after each commit, and after nothing else. */
   onCommit(listener: () => void): void;
   close(): void;
 }
 
-/** Which sandbox a store is of. */
-export interface StoreOptions {
-  /** the path of its file, made where it is not there; in memory unless set */
+interface StoreOptions {
   readonly file?: string | undefined;
   readonly clock: SandboxClock;
-  /** for a new store; a file keeps the one that it was made with */
+  /** for a new store; a file keeps its own seed */
   readonly seed?: number | undefined;
-  /** what each module needs: statements that create its tables */
+  /** statements that create the tables of each module */
   readonly tables: readonly string[];
 }
 
-/** `hkSB`: says in the header of a file that it is a sandbox's. */
+/** `hkSB` in the header of a sandbox's file. */
 const APPLICATION_ID = 0x686b5342;
 /** Grows with any change to a table: a sandbox's file is thrown away rather than migrated. */
 const VERSION = 1;
-const ID_LETTERS = 16;
 
 const TABLES = `
   CREATE TABLE sandbox (one INTEGER PRIMARY KEY CHECK (one = 1), seed INTEGER NOT NULL, now INTEGER NOT NULL, ahead INTEGER NOT NULL) STRICT;
@@ -69,31 +59,26 @@ const TABLES = `
 `;
 
 /**
- * Opens the state of a sandbox, and makes it where there is none. A file belongs to one process at a time, and what was
- * committed survives the end of that process; a power cut may take the last moments from it.
+ * Opens the state of a sandbox, or creates it. A file belongs to one process at a time. What was committed survives the
+ * end of that process; a power cut may lose the last moments.
  *
  * @throws ConfigurationError `INVALID_OPTION` for a file that is not a sandbox's, in use, or cannot be opened
  */
-export function openStore({ file, clock, seed, tables }: StoreOptions): Store {
-  const database = openDatabase(file);
+export function openStore(options: StoreOptions): Store {
+  const database = openDatabase(options.file);
   try {
-    return opened(database, clock, seed, tables);
+    return storeIn(database, options);
   } catch (failure) {
     database.close();
     throw failure;
   }
 }
 
-function opened(
-  database: SqliteDatabase,
-  clock: SandboxClock,
-  newSeed: number = randomInt(2 ** 32),
-  tables: readonly string[],
-): Store {
+function storeIn(database: SqliteDatabase, { clock, seed: newSeed = randomInt(2 ** 32), tables }: StoreOptions): Store {
   const isOld = isSandbox(database);
-  // Only now: whatever else it is stays as it was.
+  // Only now, so that a file that is not a sandbox's stays unchanged.
   database.pragma('journal_mode = WAL');
-  // A commit survives the process all the same: only the machine's own end may take the last ones.
+  // A commit still survives the end of the process, but not a power cut.
   database.pragma('synchronous = NORMAL');
   database.pragma('foreign_keys = ON');
   if (!isOld) {
@@ -102,54 +87,48 @@ function opened(
       INSERT INTO sandbox VALUES (1, ${newSeed}, ${now}, ${ahead});
       PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}; COMMIT;`);
   }
-  const asked = (sql: string) => {
+  const prepared = (sql: string) => {
     if (!database.open) throw new SandboxClosedError();
     return statement(database, sql);
   };
-  const get = (sql: string, ...parameters: readonly unknown[]) => asked(sql).get(...parameters);
-  const all = (sql: string, ...parameters: readonly unknown[]) => asked(sql).all(...parameters);
-  const run = (sql: string, ...parameters: readonly unknown[]) => asked(sql).run(...parameters).changes;
+  const reading: Reading = {
+    get: (sql, ...parameters) => prepared(sql).get(...parameters) as never,
+    all: (sql, ...parameters) => prepared(sql).all(...parameters) as never[],
+  };
+  const run: Transaction['run'] = (sql, ...parameters) => prepared(sql).run(...parameters).changes;
 
-  const kept = get('SELECT seed, now, ahead FROM sandbox') as ClockReading & { readonly seed: number }; // made with the table
+  // The row exists since its table was created.
+  const kept = reading.get('SELECT seed, now, ahead FROM sandbox') as ClockReading & { readonly seed: number };
   const { seed } = kept;
   clock.resume(kept);
 
-  function committed<T>(work: () => T): T {
-    run('BEGIN IMMEDIATE');
-    try {
-      const done = work();
-      run('COMMIT');
-      return done;
-    } catch (failure) {
-      if (database.inTransaction) run('ROLLBACK');
-      throw failure;
-    }
-  }
-
-  function newId(prefix: string): string {
+  const newId: Transaction['newId'] = (prefix) => {
     const next = 'INSERT INTO counters VALUES (?, 1) ON CONFLICT DO UPDATE SET n = n + 1 RETURNING n';
-    const { n } = get(next, prefix) as { readonly n: number };
+    const { n } = reading.get(next, prefix) as { readonly n: number };
     return `${prefix}_${lettersOf(`${seed}/${prefix}/${n}`)}`;
-  }
+  };
 
   const listeners: (() => void)[] = [];
   return {
     clock,
     seed,
     isOld,
-    get,
-    all,
+    ...reading,
     write(work) {
       if (database.inTransaction)
         throw new Error('A transaction is already open. Pass it to this function instead of opening another.');
       const { now, ahead } = clock.reading();
-      const result = committed(() => {
-        const done = work({ now, get, all, run, newId });
+      run('BEGIN IMMEDIATE');
+      try {
+        const result = work({ now, ...reading, run, newId });
         run('UPDATE sandbox SET now = ?, ahead = ?', now, ahead);
-        return done;
-      });
-      for (const listener of listeners) listener();
-      return result;
+        run('COMMIT');
+        for (const listener of listeners) listener();
+        return result;
+      } catch (failure) {
+        if (database.inTransaction) run('ROLLBACK');
+        throw failure;
+      }
     },
     onCommit: (listener) => void listeners.push(listener),
     close: () => void database.close(),
@@ -165,9 +144,9 @@ function openDatabase(file: string | undefined): SqliteDatabase {
   try {
     if (file !== undefined) createForOwner(file);
     database = openConnection(file ?? ':memory:', { timeout: 0, fileMustExist: file !== undefined });
-    // One process at a time: two would deliver the same. The lock goes with the process, however it ends.
+    // Two processes would deliver the same. The lock ends with the process, however that ends.
     database.pragma('locking_mode = EXCLUSIVE');
-    database.pragma('user_version'); // takes the lock, and says what the file is not
+    database.pragma('user_version'); // takes the lock, and fails for a file that is not a database
     return database;
   } catch (failure) {
     database?.close();
@@ -180,7 +159,7 @@ function reasonOf(failure: unknown): string {
   return sqliteCode(failure) === 'SQLITE_NOTADB' ? 'it is not a SQLite database' : messageOf(failure);
 }
 
-/** Whether it is a sandbox's file; `false` for one that is empty. */
+/** @returns `false` for an empty file */
 function isSandbox(database: SqliteDatabase): boolean {
   const id = Number(database.pragma('application_id', { simple: true }));
   const version = Number(database.pragma('user_version', { simple: true }));
@@ -192,8 +171,42 @@ function isSandbox(database: SqliteDatabase): boolean {
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A hash and not the seeded numbers of the faults, whose 32 bits would meet again among some ten thousand ids. */
+/** A hash, because the seeded numbers of the faults have 32 bits and would repeat among some ten thousand ids. */
 function lettersOf(name: string): string {
-  const bytes = createHash('sha256').update(name).digest().subarray(0, ID_LETTERS);
+  const bytes = createHash('sha256').update(name).digest().subarray(0, 16);
   return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join('');
+}
+
+/** Inserts a row by the names of its columns: many values in a row are easily mixed up. */
+export function insert(
+  tx: Transaction,
+  table: string,
+  row: Readonly<Record<string, string | number | Uint8Array | null>>,
+): void {
+  const columns = Object.keys(row);
+  const marks = columns.map(() => '?').join(', ');
+  tx.run(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks})`, ...Object.values(row));
+}
+
+/** Counts rows by the value of a column; a value of `none` without rows counts 0. */
+export function countBy<Value extends string>(
+  db: Reading,
+  table: string,
+  column: string,
+  none: Readonly<Record<Value, number>>,
+): Readonly<Record<Value, number>> {
+  const rows = db.all<{ readonly value: string; readonly n: number }>(
+    `SELECT ${column} AS value, count(*) AS n FROM ${table} GROUP BY ${column}`,
+  );
+  return { ...none, ...Object.fromEntries(rows.map(({ value, n }) => [value, n])) };
+}
+
+/** Builds a WHERE clause of the conditions that have a value. */
+export function whereAll<Value>(conditions: Readonly<Record<string, Value | undefined>>): {
+  readonly where: string;
+  readonly values: readonly Value[];
+} {
+  const given = Object.entries(conditions).filter((entry): entry is [string, Value] => entry[1] !== undefined);
+  const where = given.length === 0 ? '' : `WHERE ${given.map(([condition]) => condition).join(' AND ')}`;
+  return { where, values: given.map(([, value]) => value) };
 }

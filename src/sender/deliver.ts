@@ -1,39 +1,35 @@
 import { request as httpRequest, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { clearInterval, clearTimeout, performance, setInterval, setTimeout } from '../host/real-timers.ts';
 import { messageOf } from '../errors.ts';
+import { clearInterval, clearTimeout, performance, setInterval, setTimeout } from '../host/real-timers.ts';
 import { signBody, type Secret } from '../signing/signature.ts';
-import { connectionWords } from './connection-words.ts';
-import type { WireFault } from './faults.ts';
+import { type WireFault, isWireFault, tamperedBody, tamperedSignature, type Fault, type SignedBody } from './faults.ts';
 
-/** How the receiver answered a delivery. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** the first 64 KiB of it */
+  /** the first 64 KiB */
   readonly body: string;
-  /** why the body is not whole; the status counts all the same. `null` for a whole one */
+  /** why the body is incomplete, which does not change the result; `null` for a complete body */
   readonly note: string | null;
 }
 
-/** How a body is delivered. */
-export interface DeliveryOptions {
-  /** what it is signed with; nothing is sent for a signature without it */
+interface DeliveryOptions {
+  /** without it, there is no signature */
   readonly secret?: Secret;
-  /** sent instead of the right signature; `null` sends none */
+  /** replaces the right signature; `null` sends none */
   readonly signature?: string | null;
-  /** beside those that the service sends, or in place of one of them */
+  /** added to the headers of the service, or in place of one of them */
   readonly headers?: Readonly<Record<string, string>>;
-  /** success needs a 2xx within this time; 10 s as interface 6.4 says */
+  /** the time for a 2xx; by default, 10 s (interface 6.4) */
   readonly timeoutMs?: number;
   readonly agent?: Agent;
-  /** sends again over a fresh connection when a kept one turns out to be closed; so it is unless set to `false` */
+  /** whether to send again if a kept connection turns out to be closed; `true` by default */
   readonly resend?: boolean;
-  /** what goes wrong on the way */
   readonly fault?: WireFault;
 }
 
-/** There was no answer. The message says why in a few words. */
+/** There was no answer, for the reason in the message. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError';
   readonly code: 'TIMEOUT' | 'REFUSED' | 'CUT' | 'LOST' | 'FAILED';
@@ -50,10 +46,10 @@ const SLOW_PIECES = 10;
 const CUT_BEFORE_ANSWER = 'the connection was cut before the answer arrived';
 
 /**
- * Delivers a body as the service does: one signed POST, answered within 10 s (interface 6.3 and 6.4). Redirects are not
- * followed. It is answered when the status is there: a body that is cut, or has not ended in time, is noted and no more.
+ * Delivers a body as the service does: one signed POST, answered within 10 s (interface 6.3 and 6.4). It follows no
+ * redirects. The status is the answer; a cut or endless body only adds a note.
  *
- * @throws DeliveryError when there is no status in time or no connection
+ * @throws DeliveryError without a status in time, or without a connection
  */
 export async function deliver(url: string | URL, body: Uint8Array, options: DeliveryOptions): Promise<Answer> {
   const deadline = performance.now() + (options.timeoutMs ?? TIMEOUT_MS);
@@ -61,14 +57,14 @@ export async function deliver(url: string | URL, body: Uint8Array, options: Deli
   try {
     return await first.answer;
   } catch (failure) {
-    // The receiver has closed an idle connection just when it was used again. HTTP clients send again then; should it have
-    // seen the request all the same, it is sent an event twice, as it must be able to bear.
+    // The receiver closed an idle connection just when it was used again. HTTP clients then send again. The receiver may
+    // get an event twice, which it must handle anyway.
     if (options.resend === false || !first.wasStale()) throw failure;
     return send(new URL(url), body, options, deadline, false).answer;
   }
 }
 
-/** Whether a delivery has succeeded: with a 2xx, and nothing else (interface 6.4). */
+/** Only a 2xx is a success (interface 6.4). */
 export function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;
 }
@@ -78,14 +74,14 @@ function send(
   body: Uint8Array,
   { secret, signature = signatureOf(body, secret), timeoutMs = TIMEOUT_MS, headers: given, fault }: DeliveryOptions,
   deadline: number,
-  /** `false` for a connection of its own */
+  /** `false` for a new connection */
   agent: Agent | false | undefined,
 ): { readonly answer: Promise<Answer>; readonly wasStale: () => boolean } {
   const headers = {
     'Content-Type': 'application/json',
     'Content-Length': body.byteLength,
     ...(signature !== null && { 'X-Signature': signature }),
-    ...given, // Node takes names in any case for the same
+    ...given, // Node ignores the case of names
   };
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const sent = request(url, { method: 'POST', headers, ...(agent !== undefined && { agent }) });
@@ -118,7 +114,7 @@ function send(
   return { answer, wasStale: () => stale };
 }
 
-/** What an endpoint with this secret is sent as signature (interface 6.3): a secret is optional (interface 6). */
+/** The signature for an endpoint (interface 6.3), whose secret is optional (interface 6). */
 export function signatureOf(body: Uint8Array, secret: Secret | null | undefined): string | null {
   return secret === null || secret === undefined ? null : signBody(body, secret);
 }
@@ -133,7 +129,7 @@ function write(sent: ClientRequest, body: Uint8Array, fault: WireFault | undefin
   else sent.end(body);
 }
 
-/** Pieces in equal intervals, until all is sent or there is an answer already. */
+/** Sends pieces in equal intervals until all is sent or there is an answer. */
 function writeSlowly(sent: ClientRequest, body: Uint8Array, ms: number): void {
   const size = Math.max(Math.ceil(body.byteLength / SLOW_PIECES), 1);
   let at = 0;
@@ -147,14 +143,14 @@ function writeSlowly(sent: ClientRequest, body: Uint8Array, ms: number): void {
   sent.flushHeaders();
   sent.on('close', () => clearInterval(timer));
   sent.on('response', (received) => {
-    // The rest is of no interest to a receiver that has answered before the end.
+    // A receiver that has answered does not need the rest.
     received.on('end', () => {
       if (!sent.writableEnded) sent.destroy();
     });
   });
 }
 
-/** Never rejects: what went wrong with the body is noted. */
+/** Never rejects; a failure of the body becomes a note. */
 async function readAnswer(received: IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -185,4 +181,72 @@ function described(failure: Error): DeliveryError {
 
 function codeOf(failure: Error): string {
   return (failure as NodeJS.ErrnoException).code ?? failure.name;
+}
+
+/** OpenSSL's reasons if the server does not speak TLS. */
+const NO_TLS = /wrong version number|packet length too long/;
+
+/** Describes a failed connection if the system's own words are unclear; `null` for other failures. */
+export function connectionWords({ code, message }: NodeJS.ErrnoException): string | null {
+  if (code === 'ECONNREFUSED') return 'the connection was refused';
+  // A socket has the one code, a request that has written to it the other.
+  const isTls = code === 'EPROTO' || code?.startsWith('ERR_SSL_') === true;
+  return isTls && NO_TLS.test(message) ? 'the server uses http, not https' : null;
+}
+
+export interface Seen {
+  /** `null` without an answer */
+  readonly status: number | null;
+  /** why it failed; `null` for success */
+  readonly why: string | null;
+  /** a remark on an accepted answer */
+  readonly note: string | null;
+}
+
+interface RequestOptions {
+  readonly agent: Agent;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+/** Sends a signed body with faults, in one request. Never rejects. */
+export function requestWith(
+  faults: readonly Fault[],
+  url: URL,
+  signed: SignedBody,
+  options: RequestOptions,
+): Promise<Seen> {
+  return sentWith(faults, signed, ({ body, signature }, fault) =>
+    deliver(url, body, { ...options, signature, resend: false, ...(fault && { fault }) }),
+  );
+}
+
+/** Sends a signed body with faults by any `send`. Never rejects. */
+export async function sentWith(
+  faults: readonly Fault[],
+  signed: SignedBody,
+  send: (signed: SignedBody, fault: WireFault | undefined) => Promise<Pick<Answer, 'status' | 'note'>>,
+): Promise<Seen> {
+  try {
+    const { status, note } = await send(faults.reduce(tampered, signed), faults.find(isWireFault));
+    return { status, why: whyFailed(status), note };
+  } catch (failure) {
+    return { status: null, why: messageOf(failure), note: null };
+  }
+}
+
+function tampered(signed: SignedBody, fault: Fault): SignedBody {
+  const { body, signature } = signed;
+  if (fault.kind === 'tampered-body') return { body: tamperedBody(body, fault.where), signature };
+  if (fault.kind === 'tampered-signature' && signature !== null) {
+    return { body, signature: tamperedSignature(signature, fault.where) };
+  }
+  return signed;
+}
+
+function whyFailed(status: number): string | null {
+  if (isSuccess(status)) return null;
+  return status >= 300 && status < 400
+    ? `answered ${status}, but hookbox does not follow redirects`
+    : `answered ${status}`;
 }

@@ -1,26 +1,24 @@
 import { delay, performance, setImmediate } from '../host/real-timers.ts';
 import { MAX_TIMER_MS, positive } from '../known-options.ts';
 
-/** Where the sender gets its time from, and how it waits. */
 export interface SenderClock {
   /** milliseconds since 1970 */
   now(): number;
   /** Resolves when that time has come, or when `signal` is aborted. */
   until(at: number, signal?: AbortSignal): Promise<void>;
-  /** Does work that takes real time, such as a request: time that is not waited for stands still meanwhile. */
+  /** Does work in real time, such as a request. A virtual clock stands still meanwhile. */
   hold<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** How fast a clock goes, and from when. */
-export interface RealClockOptions {
-  /** Waits are divided by it; 1 unless set. */
+interface RealClockOptions {
+  /** divides all waits */
   readonly scale?: number;
-  /** what the clock shows at first; the time of day unless set */
+  /** by default, the time of day */
   readonly startAt?: Date | number;
 }
 
 /**
- * Waits as long as it takes, or a part of it: with a scale of 3600 an hour takes a second.
+ * A clock in real time, or faster: with a scale of 3600, an hour takes a second.
  *
  * @throws ConfigurationError for a scale that is not above 0
  */
@@ -48,26 +46,24 @@ interface Waiter {
 }
 
 /**
- * Waits for nothing: when all work is done, time jumps to what is due next. Work takes real time, in which this clock
- * stands still.
+ * A clock that jumps to the next due time when all work is done. It stands still during work.
  *
- * @param startAt - what the clock shows at first; the time of day unless set
- * @param beforeJump - is waited for each time before time moves on
+ * @param beforeJump - runs before each jump
  */
 export function virtualClock(
   startAt: Date | number = Date.now(),
   beforeJump: () => Promise<void> = async () => {},
 ): SenderClock {
-  /** ordered by time, and what is due at the same time by who came first */
+  /** ordered by time, then by arrival */
   const waiters: Waiter[] = [];
   let now = Number(startAt);
   let working = 0;
   let jumping = false;
 
-  /** Waits first for all that follows from what was done last: it may begin new work, or wait for an earlier time. */
+  /** First lets the last work continue: it may begin new work, or wait for an earlier time. */
   async function jump(): Promise<void> {
     await nextTurn();
-    if (working > 0 || waiters.length === 0) return; // it is considered again when that is over
+    if (working > 0 || waiters.length === 0) return; // the end of that work considers a jump again
     await hold(beforeJump);
     await nextTurn();
     const [next] = waiters;
@@ -120,7 +116,7 @@ export function virtualClock(
   };
 }
 
-/** Behind everything that is due then or before, found by halving. */
+/** After all waiters with the same or an earlier time, by binary search. */
 function placeOf(at: number, waiters: readonly Waiter[]): number {
   let low = 0;
   let high = waiters.length;

@@ -4,36 +4,32 @@ import { Agent as HttpsAgent } from 'node:https';
 import { performance } from '../host/real-timers.ts';
 import { positiveWhole } from '../known-options.ts';
 import { signBody, signingKeys, type Secret } from '../signing/signature.ts';
-import { labelOf, type EventLabel } from './event-label.ts';
-import { copiesIn, delayedBy, noFaults, type Fault, type FaultPlan } from './faults.ts';
-import { requestWith, type Seen, type SignedBody } from './faulty-request.ts';
-import { retryAfter } from './retry-schedule.ts';
+import { labelOf, type EventLabel } from './event-json.ts';
+import { copiesIn, delayedBy, noFaults, type Fault, type FaultPlan, retryAfter, type SignedBody } from './faults.ts';
+import { requestWith, type Seen } from './deliver.ts';
 import { realClock, type SenderClock } from './sender-clock.ts';
-import { concurrencyLimit } from './concurrency-limit.ts';
 
-/** Where a service delivers, how, and what goes wrong meanwhile. */
 export interface ServiceOptions {
   readonly url: string | URL;
   readonly secret: Secret;
-  /** beside those that the service sends, or in place of one of them */
+  /** added to the headers of the service, or in place of one of them */
   readonly headers?: Readonly<Record<string, string>>;
-  /** the real one unless set */
+  /** by default, the real one */
   readonly clock?: SenderClock;
-  /** how long an answer may take; 10 s as interface 6.4 says */
+  /** the time for an answer; by default, 10 s (interface 6.4) */
   readonly timeoutMs?: number;
-  /** how many requests may be under way; 16 unless set */
+  /** the maximum of requests under way; by default, 16 */
   readonly concurrency?: number;
-  /** what goes wrong with which try; nothing unless set */
   readonly faults?: FaultPlan;
-  /** Whether the receiver can be reached at a time; where it cannot, a try fails and nothing is sent. */
+  /** If the receiver cannot be reached at a time, a try fails and nothing is sent. */
   readonly reachable?: (at: number) => boolean;
-  /** Ends waiting. Requests under way are still answered, so that it is known what became of them. */
+  /** Ends waiting. Requests under way still get their answer. */
   readonly signal?: AbortSignal;
-  /** Called after each try, and after each copy of one. */
+  /** called after each try, and after each copy of one */
   readonly onAttempt?: (attempt: DeliveryAttempt) => void;
 }
 
-/** One HTTP request of the service, or what hindered it. */
+/** One HTTP request of the service, or the failure to send it. */
 export interface DeliveryAttempt extends EventLabel {
   /** 1 for the first */
   readonly number: number;
@@ -42,70 +38,66 @@ export interface DeliveryAttempt extends EventLabel {
   readonly outcome: 'delivered' | 'failed';
   /** `null` without an answer */
   readonly status: number | null;
-  /** why it has failed */
+  /** why it failed */
   readonly why: string | null;
-  /** what was odd about an answer all the same, such as a body without an end */
+  /** a remark on an accepted answer, such as a body without an end */
   readonly note: string | null;
-  /** how long the request took in real time */
+  /** the duration of the request in real time */
   readonly ms: number;
-  /** the kinds of its faults joined by `+`, or `copy` for what a duplicate sends beside it */
+  /** the kinds of its faults joined by `+`, or `copy` for a copy of a duplicate */
   readonly fault: string | null;
-  /** when it is tried again by itself; `null` for never */
+  /** the time of the next try on the schedule */
   readonly nextAt: Date | null;
 }
 
-/** How it ended with a body that was to be delivered. */
 export interface DeliveryEnd {
   readonly outcome: 'delivered' | 'dead-lettered' | 'interrupted';
   /** every try, oldest first */
   readonly attempts: readonly DeliveryAttempt[];
-  /** what duplicates sent beside them */
+  /** the copies of duplicates */
   readonly copies: readonly DeliveryAttempt[];
-  /** where it was given up on: what a person may retry */
+  /** after the last try; a person may retry it */
   readonly deadLetter?: DeadLetter;
 }
 
-/** What the service gave up on. */
 export interface DeadLetter extends EventLabel {
   readonly body: Uint8Array;
   readonly attempts: readonly DeliveryAttempt[];
 }
 
-/** What is special about one delivery. */
-export interface DeliverOptions {
-  /** when the first try is due on the service's clock; at once unless set */
+interface DeliverOptions {
+  /** when the first try is due on the service's clock; by default, now */
   readonly at?: Date | number;
   /** for this delivery alone */
   readonly faults?: FaultPlan;
 }
 
-/** The service's side of webhooks: delivers, retries on its schedule, and keeps what it gave up on. */
+/** The service's side of webhooks: deliveries, retries on a schedule, and dead letters. */
 export interface Service extends Disposable {
-  /** Delivers an event until a 2xx comes within the time or the last retry has failed. Never rejects. */
+  /** Delivers an event until a 2xx arrives in time or the last retry has failed. Never rejects. */
   deliver(body: Uint8Array, options?: DeliverOptions): Promise<DeliveryEnd>;
   /**
-   * Sends one request that is never retried, as a stranger may; `null` when it was interrupted before.
+   * Sends one request that is never retried, as an attacker may. Returns `null` if it was interrupted before.
    *
-   * @param signature - sent instead of the right one; `null` sends none
+   * @param signature - replaces the right one; `null` sends none
    */
   sendOnce(
     body: Uint8Array,
     options?: DeliverOptions & { readonly signature?: string | null },
   ): Promise<DeliveryAttempt | null>;
-  /** What was given up on and not delivered by hand since, oldest first. */
+  /** The dead letters that were not delivered by hand since, oldest first. */
   readonly deadLetters: readonly DeadLetter[];
   /**
-   * Tries a dead letter once more, with the faults of its delivery, as a person does from the dashboard. When that fails,
-   * another dead letter takes its place.
+   * Tries a dead letter once more, with the faults of its delivery. If that fails, another dead letter takes its
+   * place.
    */
   retry(deadLetter: DeadLetter): Promise<DeliveryEnd>;
-  /** Resolves when nothing is under way and nothing waits. */
+  /** Resolves when no delivery is under way or waiting. */
   idle(): Promise<void>;
   /** Closes idle connections. */
   [Symbol.dispose](): void;
 }
 
-/** A body on its way, with how often it was tried. */
 interface Underway extends EventLabel, SignedBody {
   readonly faults: FaultPlan;
   readonly attempts: DeliveryAttempt[];
@@ -115,7 +107,7 @@ interface Underway extends EventLabel, SignedBody {
 /**
  * The service as interface 6.3 and 6.4 describe it.
  *
- * @throws ConfigurationError for a secret or a number that cannot work
+ * @throws ConfigurationError for an invalid secret or number
  */
 export function createService(options: ServiceOptions): Service {
   const { secret, clock = realClock(), timeoutMs, faults: plan = noFaults, signal, onAttempt } = options;
@@ -142,7 +134,6 @@ export function createService(options: ServiceOptions): Service {
     return { ...labelOf(body), body, signature, faults, attempts: [], copies: [] };
   }
 
-  /** Tries until it succeeds or the schedule ends. */
   async function deliverNow(delivery: Underway, at: number): Promise<DeliveryEnd> {
     let dueAt: number | null = at;
     while (dueAt !== null) {
@@ -162,7 +153,7 @@ export function createService(options: ServiceOptions): Service {
     return letter;
   }
 
-  /** One try with its faults; `null` when it was interrupted before it began. */
+  /** One try with its faults; `null` if it was interrupted before it began. */
   async function attemptAt(
     delivery: Underway,
     dueAt: number,
@@ -261,4 +252,20 @@ const UNREACHABLE: Seen = { status: null, why: 'the receiver is unreachable', no
 
 function digestOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex');
+}
+
+/** Gives out slots, first come, first served. Each resolves to the function that gives the slot back. */
+function concurrencyLimit(count: number): () => Promise<() => void> {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  const giveBack = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) free += 1;
+    else next();
+  };
+  return async () => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    return giveBack;
+  };
 }

@@ -1,6 +1,6 @@
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { signatureOf } from '../sender/deliver.ts';
-import { writtenWithDecimals } from '../sender/exact-json.ts';
+import { writtenWithDecimals } from '../sender/event-json.ts';
 import type { Secret } from '../signing/signature.ts';
 
 /** An event, or the exact bytes or text of a body. */

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { assert, property, string, stringMatching } from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
-import { oneOf, seeded, whole } from '../../src/sender/seeded-random.ts';
+import { oneOf, seeded, whole } from '../../src/sender/faults.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { deadGroups, listEvents } from '../../src/ops/find.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { Outcome } from '../../src/sandbox/page/act.ts';
-import { onceEach } from '../../src/sandbox/page/sent-twice.ts';
+import { type Outcome, onceEach } from '../../src/sandbox/page/forms.ts';
 
 const DONE: Outcome = { to: '/keys', said: 'key-made' };
 

@@ -4,7 +4,7 @@ import { parseEvent } from '../../src/index.ts';
 import { addDeliveryFault } from '../../src/sandbox/deliveries.ts';
 import { listDeliveries, listTries } from '../../src/sandbox/delivery-list.ts';
 import { addEndpoint, changeEndpoint, listEndpoints, removeEndpoint } from '../../src/sandbox/endpoints.ts';
-import { FAULT_KINDS } from '../../src/sender/random-faults.ts';
+import { FAULT_KINDS } from '../../src/sender/faults.ts';
 import { endpoint, nobody, type Behaviour } from '../sender/endpoint.ts';
 import { HOUR, MINUTE, openShop, SECRET, START, type Shop } from './shop.ts';
 

@@ -1,6 +1,6 @@
 import { noFaults, type FaultPlan } from '../../src/sender/faults.ts';
 import { frozenClock, type SandboxClock } from '../../src/sandbox/clock.ts';
-import { createDispatch, DISPATCH_TABLES, type Dispatch, type DispatchOptions } from '../../src/sandbox/dispatch.ts';
+import { createDispatch, DISPATCH_TABLES, type Dispatch, type DispatchOptions } from '../../src/sandbox/deliveries.ts';
 import { setDue } from '../../src/sandbox/due.ts';
 import type { Webhook } from '../../src/sandbox/endpoints.ts';
 import { emit } from '../../src/sandbox/events.ts';

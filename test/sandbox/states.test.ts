@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseEvent } from '../../src/index.ts';
-import type { OrderStatus } from '../../src/sandbox/order-moves.ts';
+import type { OrderStatus } from '../../src/sandbox/resources.ts';
 import { CAKE, LOAF, NEW_CART, NEW_ITEM, PIER, placeOrder, RYE, Service, stockOf, type SeenEvent } from './service.ts';
 
 const GOOD = { payment_method_id: 'pm_ok' };

@@ -1,9 +1,16 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FORGERIES, forged } from '../../src/sender/forgeries.ts';
-import { isFailing, tamperedBody, tamperedSignature, type Fault } from '../../src/sender/faults.ts';
-import { FAULT_KINDS, randomFaults } from '../../src/sender/random-faults.ts';
-import { seeded } from '../../src/sender/seeded-random.ts';
+import {
+  FORGERIES,
+  forged,
+  isFailing,
+  tamperedBody,
+  tamperedSignature,
+  type Fault,
+  FAULT_KINDS,
+  randomFaults,
+  seeded,
+} from '../../src/sender/faults.ts';
 import { signBody, verifySignature } from '../../src/signing/signature.ts';
 import { eventBody, SECRET } from './endpoint.ts';
 

@@ -74,12 +74,10 @@ export interface CheckOptions {
   readonly onResult?: (result: ProbeResult) => void;
 }
 
-/** A probe that was run, and how it ended. */
 export interface ProbeResult extends ProbeOutcome {
   readonly name: ProbeName;
   /** what is true of a right endpoint */
   readonly title: string;
-  /** the worst of its findings */
   readonly verdict: Verdict;
   readonly ms: number;
 }
@@ -89,7 +87,6 @@ export interface CheckReport {
   /** how the id of every event begins that was sent */
   readonly ids: string;
   readonly deadlineMs: number;
-  /** the run was stopped, and probes are missing */
   readonly interrupted: boolean;
   readonly marks: {
     readonly passed: number;
@@ -105,9 +102,6 @@ export interface CheckReport {
 /**
  * Delivers to an endpoint as the service does, on good days and bad ones, and reports what it does right and wrong. What
  * cannot be seen from outside is `unknown`, never a pass or a fault.
- *
- * @throws UnreachableError when no connection can be made
- * @throws ConfigurationError for a secret that cannot be used
  */
 export async function checkEndpoint(address: string | URL, options: CheckOptions): Promise<CheckReport> {
   const { secret, effects, deadlineMs = 10_000, settleMs = 1_500, headers = {}, only, skip = [] } = options;

@@ -8,15 +8,12 @@ import { signBody } from '../../signing/signature.ts';
 import { buildEvent } from '../../testing/build-event.ts';
 import { connectionFailure } from '../shared/unreachable.ts';
 
-/** A test event. */
 export interface CheckEvent {
   readonly id: string;
   readonly body: Uint8Array;
-  /** for the report */
   readonly what: string;
 }
 
-/** What is checked, and how patiently. */
 export interface RunSettings {
   readonly url: URL;
   readonly secret: string;
@@ -45,7 +42,6 @@ const LEAST_PATIENCE_MS = 2_000;
 /** Shorter secrets stand in any text by chance. */
 const TELLING_LENGTH = 6;
 
-/** What the probes of one run share. */
 export class CheckRun {
   readonly settings: RunSettings;
   readonly effects: Effects | null;
@@ -75,7 +71,6 @@ export class CheckRun {
     return { id, body: Buffer.from(text), text, what: `${more.type ?? type}, id ${id}, correctly signed` };
   }
 
-  /** The right signature. */
   sign(body: Uint8Array): string {
     return signBody(body, this.settings.secret);
   }
@@ -94,7 +89,6 @@ export class CheckRun {
     return { ...answer, body: answer.body.replaceAll(secret, '<the secret>') };
   }
 
-  /** Delivers an event that has the endpoint to itself. */
   async deliver({ body, what }: CheckEvent): Promise<Exchange> {
     const answer = await this.send(body);
     if (isTaken(answer) && answer.ms > (this.slowest?.ms ?? -1)) this.slowest = { ms: answer.ms, what };
@@ -129,14 +123,11 @@ const FIRST_WAIT_MS = 500;
 /** Between two deliveries that wait together, so that they do not come together again. */
 const SPACING_MS = 50;
 const LONGEST_WAIT_MS = 10_000;
-/** In the whole run. */
 const MOST_WAITING_MS = 60_000;
 
 /** Waits and sends again if an endpoint says "later", so that a rate limit is not taken for a fault. */
 class PatientRetries {
-  /** how many deliveries waited */
   deliveries = 0;
-  /** the first answer that said "later" */
   first: Exchange | null = null;
   /** deliveries that waited together count once */
   waitedMs = 0;
@@ -185,21 +176,17 @@ function retryAfterMs(answer: Exchange): number {
 
 /** What an event has had done so far; `null` where the `--effects` URL does not say. */
 export interface Effect {
-  /** its rows in the inbox */
   readonly rows: number | null;
   /** how often its handler ran; without `rows`, the user may count these in */
   readonly count: number | null;
 }
 
-/** Why nothing is known. */
 export interface NoCount {
   readonly why: string;
 }
 
-/** The forms of an answer of the `--effects` URL. */
 export const FORMS = 'a number, {"count": n} or {"rows": n, "count": n}';
 
-/** Asks the `--effects` URL how many effects an event has had. */
 export class Effects {
   readonly #template: string;
   readonly #agent: Agent;
@@ -228,7 +215,6 @@ export class Effects {
     }
   }
 
-  /** Ends its connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -257,7 +243,6 @@ function parsedOrNull(text: string): unknown {
 /** The result of one request; never an exception, because the check looks at how an endpoint fails. */
 export type Exchange = Answered | Unanswered;
 
-/** A status came, in time or not. */
 interface Answered {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
@@ -293,7 +278,6 @@ interface Limits {
 
 type Agent = HttpAgent | HttpsAgent;
 
-/** Connections of one's own, at most so many. */
 export function agentFor(url: URL, maxSockets = 1): Agent {
   const options = { keepAlive: true, maxSockets };
   return url.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
@@ -303,11 +287,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** The status is what counts, so the body behind it is not waited for much longer. */
 const BODY_PATIENCE_MS = 1_000;
 
-/**
- * Sends one request, on a connection of its own unless an agent is given. Redirects are not followed.
- *
- * @throws the reason of the signal
- */
+/** Sends one request, on a connection of its own unless an agent is given. Redirects are not followed. */
 async function exchange(url: URL, parts: RequestParts, { patienceMs, signal }: Limits): Promise<Exchange> {
   signal.throwIfAborted();
   const agent = parts.agent ?? agentFor(url);

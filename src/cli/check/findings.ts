@@ -9,13 +9,11 @@ import { duration, FORMS, isTaken, tellsToWait, type CheckRun, type Exchange, ty
  */
 export type Verdict = 'pass' | 'fault' | 'warning' | 'unknown';
 
-/** What a finding means and what to do about it. */
 export interface Advice {
   readonly why: string;
   readonly mend: string;
 }
 
-/** One thing that is wrong, or that cannot be found out. */
 export interface Finding extends Advice {
   readonly verdict: Exclude<Verdict, 'pass'>;
   readonly sent: string;
@@ -29,7 +27,6 @@ export interface ProbeOutcome {
   readonly note?: string;
 }
 
-/** Sends something and judges what comes back. */
 export type Probe = (run: CheckRun) => Promise<ProbeOutcome>;
 
 /** What a probe has found; `null` stands for what was right. */

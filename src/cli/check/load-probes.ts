@@ -128,7 +128,6 @@ function refusedUnderLoad(sent: string, answer: Exchange): Finding | null {
   return saysLater ? warning(sent, described(answer), REFUSES_UNDER_LOAD) : notTaken(sent, answer, REFUSES_UNDER_LOAD);
 }
 
-/** Judges the slowest answer of the whole run. */
 export const inTime: Probe = async (run) => {
   if (run.slowest === null) for (let n = 0; n < 3; n++) await run.deliver(run.event());
   if (run.slowest === null) return outcome([notTaken('a valid delivery', await run.deliver(run.event()))]);

@@ -175,7 +175,6 @@ const signatureForm: Probe = async (run) => {
   return outcome(findings);
 };
 
-/** JSON that breaks off in the middle. */
 function incomplete(run: CheckRun): { readonly id: string; readonly body: Uint8Array } {
   const { id, body } = run.event();
   return { id, body: body.subarray(0, -20) };
@@ -299,7 +298,6 @@ function sized(mebibytes: number): Probe {
   };
 }
 
-/** Every probe. */
 export const RUN: Readonly<Record<ProbeName, Probe>> = {
   valid,
   'every-type': accepts(

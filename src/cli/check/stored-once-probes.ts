@@ -46,7 +46,6 @@ export const storedFirst: Probe = async (run) => {
   return verdictOn(trials, effects === null ? byAnswers : BY_EFFECTS);
 };
 
-/** What was seen of one event. */
 interface Trial {
   readonly sent: string;
   /** `missed`: the question had to wait, and a later answer tells nothing */
@@ -126,7 +125,6 @@ const REFUSES_DUPLICATES: Advice = {
   mend: 'Return a 2xx for an event whose id you already know, as you did for its first delivery.',
 };
 
-/** One event, four times one after the other. */
 export const duplicates: Probe = async (run) => {
   const event = run.event();
   const first = await run.deliver(event);

@@ -9,7 +9,6 @@ import { delay, performance } from '../../host/real-timers.ts';
 import { isPrintable } from '../../printable.ts';
 import { signBody } from '../../signing/signature.ts';
 
-/** What one check has found. */
 export interface Finding {
   readonly check: string;
   /** a problem: a receiver cannot run, or cannot keep its events */
@@ -42,7 +41,6 @@ export function checkPlatform(): Finding {
   return ok('platform', `${platform()} ${release()}, ${arch()}`);
 }
 
-/** Whether the disk of this host lasts. */
 export function checkHost(variables?: Readonly<Record<string, string | undefined>>): Finding {
   const host = ephemeralHost(variables);
   if (host === null) return ok('host', 'no host with a temporary disk was detected');
@@ -154,7 +152,6 @@ export async function checkPort(port: number): Promise<Finding> {
   }
 }
 
-/** Why nothing can listen on a port, and what to do. */
 export function unusable(port: number, failure: NodeJS.ErrnoException): Finding {
   if (failure.code === 'EADDRINUSE') {
     return problem('port', `another program is listening on ${port}`, 'Use a different --port, or stop that program.');

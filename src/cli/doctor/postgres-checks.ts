@@ -84,7 +84,6 @@ const CHECKS = {
   synchronous_commit: 'durability',
 } as const;
 
-/** Whether each setting that matters fits an inbox. */
 export function judgeServer(server: Server): readonly Finding[] {
   const faults = faultsOf(server).map(({ setting, what, advice }) => problem(CHECKS[setting], what, advice));
   const well = [
@@ -140,7 +139,6 @@ async function checkMigrations(session: Session, schema: string, mayWork: boolea
 const LOOKED_AT = 2_000;
 const LOOK_MS = 5_000;
 
-/** Checks that the tables contain their required rows. */
 async function checkContents(session: Session, schema: string): Promise<readonly Finding[]> {
   const tables = tablesIn(schema);
   const missing = await missingRows(session, { schema, tables });
@@ -162,7 +160,6 @@ async function checkContents(session: Session, schema: string): Promise<readonly
 }
 
 interface Times {
-  /** how long an answer takes */
   readonly tookMs: number;
   /** how far the clock of the server is ahead of this machine's */
   readonly apartMs: number;
@@ -182,7 +179,6 @@ async function askedTimes(session: Session): Promise<Times> {
   return all.reduce((best, each) => (each.tookMs < best.tookMs ? each : best));
 }
 
-/** Whether the clocks of a server and this machine are close enough. */
 export function judgeApart(ms: number): Finding {
   const apart = Math.abs(ms);
   const far = apart < 1_000 ? `${Math.round(apart)} ms` : `${(apart / 1_000).toFixed(1)} s`;

@@ -53,7 +53,6 @@ export function checkTemporaryFiles(): Finding {
   );
 }
 
-/** Checks the folder of the inbox. */
 export function checkFolder(db: string): readonly Finding[] {
   const file = resolve(db);
   const folder = dirname(existsSync(file) ? realpathSync(file) : file);
@@ -87,7 +86,6 @@ function checkFileSystem(folder: string): Finding {
 
 const MB = 1_000_000;
 
-/** Whether so many bytes are enough. */
 export function judgeSpace(free: number): Finding {
   const what = `${free < 10_000 * MB ? `${Math.floor(free / MB)} MB` : `${Math.floor(free / MB / 1_000)} GB`} free`;
   const advice = 'Free some space: if the disk is full, the receiver returns 503.';
@@ -204,7 +202,6 @@ function checkTables(database: SqliteDatabase, file: string): readonly Finding[]
   return [journal, checkVersion(versionOf(database))];
 }
 
-/** Whether this hookbox may use tables of a version. */
 export function checkVersion({ version, needs }: { readonly version: number; readonly needs: number }): Finding {
   const what = `the tables have version ${version}; this hookbox supports versions up to ${KNOWN_VERSION}`;
   if (needs > KNOWN_VERSION) return problem('migrations', what, 'Update this installation of hookbox.');

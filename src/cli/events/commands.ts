@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { prunableStates } from '../../inbox/event.ts';
 import type { Act } from '../../ops/index.ts';
-import { readableFormats } from '../../ops/words/readable-formats.ts';
+import { readableFormats } from '../../ops/export.ts';
 import { GROUP, type CommandSpec, type CommandTable } from '../shared/command.ts';
 import { collected, collectedFrom, oneFrom, positiveNumber, wholeNumber, withDb, withWide } from '../shared/options.ts';
 import { withBy, withFilter, withInbox, withNewest } from './options.ts';

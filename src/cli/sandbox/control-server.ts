@@ -5,7 +5,7 @@ import { createGuard, peerOf } from '../../page/safety/request-guard.ts';
 import { ApiError } from '../../sandbox/errors.ts';
 import { FAULT_KINDS } from '../../sandbox/faults.ts';
 import type { Delivery, Endpoint, NewKey, OrderStatus, Sandbox, ServiceFault } from '../../sandbox/index.ts';
-import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/random-faults.ts';
+import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/faults.ts';
 import { CommandError, EXIT, usageError } from '../shared/output.ts';
 import { seal, unseal } from './control-token.ts';
 import { LISTS } from './sandbox-address.ts';
@@ -155,7 +155,6 @@ async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
   }
 }
 
-/** An event that was sent by hand. */
 export interface SentByHand {
   readonly event: string;
   readonly type: string;
@@ -165,7 +164,6 @@ export interface SentByHand {
   readonly waits: boolean;
 }
 
-/** A try that waits for its answer. */
 export interface UnderWay {
   readonly delivery: number;
   readonly number: number;
@@ -222,11 +220,7 @@ const listed: Readonly<Record<(typeof LISTS)[number], (sandbox: Sandbox) => read
 /** Before the kind of a fault of deliveries: `lost-answer` is one of operations, too. */
 const OF_DELIVERIES = 'delivery:';
 
-/**
- * Adds a fault from a text: `before,operation=createOrder,times=3`, or `delivery:cut,times=2`.
- *
- * @throws CommandError or ConfigurationError for what is no fault
- */
+/** Adds a fault from a text: `before,operation=createOrder,times=3`, or `delivery:cut,times=2`. */
 export function addFault({ faults }: Sandbox, text: string): void {
   const [kind = '', ...settings] = text.split(',').map((part) => part.trim());
   const fault = Object.fromEntries(settings.map((setting) => readSetting(setting, text)));
@@ -254,7 +248,6 @@ function readSetting(setting: string, text: string): readonly [name: string, val
   return [name, /^\d+$/.test(value) ? Number(value) : value];
 }
 
-/** An endpoint that is registered now. */
 export interface Registered {
   readonly endpoint: Endpoint;
   readonly isNew: boolean;

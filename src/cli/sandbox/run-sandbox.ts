@@ -36,8 +36,6 @@ interface RunSandboxOptions extends SecretOptions {
 /**
  * `hookbox sandbox`: serves a sandbox until a signal says to stop. Deliveries in progress then end, or are cut after a
  * second and sent again when the file is opened the next time.
- *
- * @throws Error with a message for people when it cannot start
  */
 export async function runSandbox(options: RunSandboxOptions): Promise<ExitCode> {
   const { db, port, host, json = false, to, allowRemote = false, unsigned = false, seed } = options;

@@ -4,7 +4,6 @@ import { quoted } from '../../host/shell-words.ts';
 export const DEFAULT_PORT = 4000;
 export const DEFAULT_AT = `http://127.0.0.1:${DEFAULT_PORT}`;
 
-/** Where a running sandbox is steered. */
 export const CONTROL_PATH = '/control';
 export const DASHBOARD = '/dashboard';
 

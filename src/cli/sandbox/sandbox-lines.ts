@@ -1,18 +1,15 @@
 import type { Delivery, DeliveryTry, Sandbox } from '../../sandbox/index.ts';
-import { unbrokenCurlLine } from '../../sandbox/openapi/page/curl-line.ts';
-import { PLACE_ORDER } from '../../sandbox/page/example-requests.ts';
+import { unbrokenCurlLine, PLACE_ORDER } from '../../sandbox/openapi/example-requests.ts';
 import { print, printNdjson, styled, tell } from '../shared/output.ts';
 import type { Registered } from './control-server.ts';
 import { DASHBOARD, steeringText } from './sandbox-address.ts';
 
 interface Start {
-  /** the address of the service */
   readonly base: string;
   readonly db?: string;
   readonly seed?: number;
   readonly clock: 'real' | 'frozen';
   readonly json?: boolean;
-  /** whether its file was there before */
   readonly isReopened: boolean;
   /** what `--to` has registered */
   readonly registered: Registered | null;

@@ -25,7 +25,6 @@ import { oneLine } from '../../printable.ts';
 import { connectionFailure } from '../shared/unreachable.ts';
 import { seal, tokenOf, unseal } from './control-token.ts';
 
-/** Which sandbox is meant, and how the answer is to read. */
 interface SteeringOptions {
   readonly at: string;
   readonly json?: boolean;
@@ -163,8 +162,6 @@ function cellOf(value: unknown): string {
 /**
  * Sends an action to a sandbox of this user on this machine, and resolves with its result. It has no time limit: a
  * clock that moves by days may wait for many deliveries.
- *
- * @throws CommandError that says what to do
  */
 async function steer<Result>(at: string, act: Act): Promise<Result> {
   const answer = await post(addressOf(at), JSON.stringify(act));
@@ -177,8 +174,6 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * Steers as `steer` does, and says for which receiver it waits, once for each try that takes longer than a moment.
- *
- * @throws CommandError that says what to do
  */
 async function steerPatiently<Result>(at: string, act: Act): Promise<Result> {
   const told = new Set<string>();

@@ -1,11 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import type { EventType } from '../../events/event-types.ts';
-import { labelOf, type EventLabel } from '../../sender/event-label.ts';
-import { parseExactly, writtenExactly } from '../../sender/exact-json.ts';
-import type { Fault, FaultPlan } from '../../sender/faults.ts';
-import { forged } from '../../sender/forgeries.ts';
-import { randomFault, randomFaults } from '../../sender/random-faults.ts';
-import { letters, seeded } from '../../sender/seeded-random.ts';
+import { labelOf, type EventLabel, parseExactly, writtenExactly } from '../../sender/event-json.ts';
+import { type Fault, type FaultPlan, forged, randomFault, randomFaults, letters, seeded } from '../../sender/faults.ts';
 import { realClock, virtualClock } from '../../sender/sender-clock.ts';
 import { createService, type DeadLetter, type DeliveryAttempt, type DeliveryEnd } from '../../sender/service.ts';
 import { fixture } from '../../testing/fixtures.ts';
@@ -13,7 +9,6 @@ import { usageError } from '../shared/output.ts';
 import type { AttemptFaults, Scenario, ScenarioDelivery } from './scenario-file.ts';
 import type { Findings, ScenarioReceiver } from './scenario-receivers.ts';
 
-/** How one planned delivery ended. */
 export interface EndedDelivery extends PlannedDelivery {
   readonly outcome: DeliveryEnd['outcome'] | 'rejected' | 'accepted';
   readonly attempts: readonly DeliveryAttempt[];
@@ -22,7 +17,6 @@ export interface EndedDelivery extends PlannedDelivery {
   readonly byHand: DeliveryEnd | null;
 }
 
-/** Everything that is known when a scenario is over. */
 export interface ScenarioRun {
   readonly plan: Plan;
   /** in the order of the plan */
@@ -135,9 +129,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   return { plan, deliveries, requests, deadLetters, findings, tookMs, interrupted };
 }
 
-/** One event on its way, with the place in the file that asked for it. */
 interface PlannedDelivery extends EventLabel {
-  /** its place in `deliveries` */
   readonly index: number;
   readonly given: ScenarioDelivery;
   readonly body: Uint8Array;
@@ -146,7 +138,6 @@ interface PlannedDelivery extends EventLabel {
   readonly faults: FaultPlan;
 }
 
-/** Every delivery of a scenario, and the events that come with them. */
 export interface Plan {
   readonly deliveries: readonly PlannedDelivery[];
   /** what the service has sent under each id, without forgeries */
@@ -192,7 +183,6 @@ export function planOf(scenario: Scenario, seed: number): Plan {
   }
 }
 
-/** The bodies of one entry of `deliveries`. */
 function bodiesOf(
   { deliveries, startAt }: Scenario,
   seed: number,

@@ -5,9 +5,7 @@ import { messageOf } from '../../errors.ts';
 import { eventTypes } from '../../events/event-types.ts';
 import { parseDuration } from '../../ops/words/read-time.ts';
 import { oneLine } from '../../printable.ts';
-import type { FaultKind } from '../../sender/faults.ts';
-import { FORGERIES, type Forgery } from '../../sender/forgeries.ts';
-import { FAULT_KINDS } from '../../sender/random-faults.ts';
+import { type FaultKind, FAULT_KINDS, FORGERIES, type Forgery } from '../../sender/faults.ts';
 import { fixturesFolder } from '../../testing/fixtures.ts';
 import { CommandError, EXIT, usageError, print, printJson } from '../shared/output.ts';
 import { readInput } from '../shared/files.ts';
@@ -121,7 +119,6 @@ const behaviour = z.strictObject({
 
 const once = z.union([z.literal('once'), count], { error: 'expected "once" or a whole number' });
 
-/** What a scenario file holds. */
 const scenarioSchema = z.strictObject({
   $schema: z.string().optional(),
   about: z.string().min(1).describe('what happens, in one or two sentences'),
@@ -176,20 +173,16 @@ const scenarioSchema = z.strictObject({
 
 /** A scenario file that was read, with what it leaves open filled in. */
 export type Scenario = z.output<typeof scenarioSchema>;
-/** One entry of its `deliveries`. */
 export type ScenarioDelivery = Scenario['deliveries'][number];
-/** How the handlers of one type behave. */
 export type HandlerBehaviour = z.output<typeof behaviour>;
 /** What goes wrong with one try, as the file says it. */
 export type AttemptFaults = z.output<typeof attemptFaults>;
 
-/** A scenario with what it is called. */
 export interface LoadedScenario {
   readonly name: string;
   readonly scenario: Scenario;
 }
 
-/** The names of the scenarios that hookbox brings. */
 export function shippedScenarios(): readonly string[] {
   return readdirSync(shippedFolder())
     .filter((file) => file.endsWith('.json'))

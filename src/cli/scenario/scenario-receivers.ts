@@ -11,7 +11,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
 import { seenSince } from '../../inbox/rules/processors.ts';
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
-import { HANDLED_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
+import { HANDLED_TYPES } from '../../inbox/sqlite/sql/named-statements.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
 import type { Handlers } from '../../processing/handlers.ts';
@@ -35,14 +35,12 @@ export interface EventFinding {
   readonly untakenType: string | null;
 }
 
-/** What became of the events of a scenario. */
 export interface Findings {
   readonly events: readonly EventFinding[];
   /** handler runs with `ctx.superseded`; `null` where that cannot be known */
   readonly superseded: number | null;
 }
 
-/** The receiver that a scenario is played to. */
 export interface ScenarioReceiver extends AsyncDisposable {
   readonly url: URL;
   readonly secret: string;
@@ -50,7 +48,6 @@ export interface ScenarioReceiver extends AsyncDisposable {
   comeUp(): Promise<void>;
   /** Whether the service may send to it: a receiver elsewhere cannot be stopped. */
   reachable(): boolean;
-  /** Waits until everything that is stored is handled. */
   keepUp(): Promise<void>;
   /** How many of these events it holds already. */
   known(ids: readonly string[]): Promise<number>;
@@ -161,7 +158,6 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
   };
 }
 
-/** How many rows each event has. */
 function effectsIn(file: string): ReadonlyMap<string, number> {
   const database = openConnection(file, { readonly: true });
   const rows = database

@@ -17,7 +17,6 @@ import {
   type ScenarioReceiver,
 } from './scenario-receivers.ts';
 
-/** The options of `scenario run`. */
 export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {
   readonly to?: string;
   readonly endpoint: string;
@@ -202,7 +201,6 @@ function printReport({ scenario, seed, sender, receiver, expectations, fingerpri
   }
 }
 
-/** One thing that a scenario expects, and whether it is so. */
 interface Verdict extends Met {
   readonly expectation: string;
 }
@@ -214,7 +212,6 @@ interface Met {
   readonly found: string;
 }
 
-/** Judges a scenario that has come to its end. */
 export function verdictsOn(scenario: Scenario, run: ScenarioRun): readonly Verdict[] {
   return [...onDeliveries(run), ...onRequests(scenario, run), ...onInbox(scenario, run)];
 }

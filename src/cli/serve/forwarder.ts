@@ -5,7 +5,6 @@ import { deliver } from '../../sender/deliver.ts';
 import { tell } from '../shared/output.ts';
 import type { ForwardReport } from './serve-reports.ts';
 
-/** A delivery as it came. */
 export interface Forwarded {
   readonly id: string;
   readonly type: string | null;

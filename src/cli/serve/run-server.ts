@@ -16,7 +16,7 @@ import { isAboutAttempt } from '../../processing/attempt-log.ts';
 import { assertHandlers, handledTypes, type Handlers } from '../../processing/handlers.ts';
 import type { Outcome } from '../../receive/outcome.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
-import { labelOf } from '../../sender/event-label.ts';
+import { labelOf } from '../../sender/event-json.ts';
 import { shownInbox, type DbOptions } from '../shared/options.ts';
 import { usageError, tell } from '../shared/output.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
@@ -31,19 +31,13 @@ export interface ServeOptions extends ListenOptions, DbOptions {
   /** `null` accepts unsigned deliveries */
   readonly secret: string | null | undefined;
   readonly handlers?: Handlers;
-  /** schemas of the user's own types */
   readonly events?: EventSchemas;
   readonly forwardTo?: URL | undefined;
   readonly output: Output;
-  /** prints the stacks of handler errors */
   readonly verbose?: boolean;
 }
 
-/**
- * Receives until a signal says to stop, and resolves with it once all work in progress is done.
- *
- * @throws Error with a message for people when it cannot start
- */
+/** Receives until a signal says to stop, and resolves with it once all work in progress is done. */
 export async function serve(options: ServeOptions): Promise<StopSignal> {
   const { path, secret, handlers = {}, forwardTo } = options;
   const stopped = stopSignal();
@@ -124,7 +118,6 @@ function notice(facts: Readonly<Record<string, unknown>>, message: string): void
   if (isOfHandler || !hasItsLine) consoleLogger.warn(facts, message);
 }
 
-/** Whether a URL leads to the server that listens at an address of this machine. */
 function isOwnAddress(url: URL, { address, port }: AddressInfo): boolean {
   const portOfUrl = url.port === '' ? { 'http:': 80, 'https:': 443 }[url.protocol] : Number(url.port);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -136,7 +129,6 @@ function isOwnAddress(url: URL, { address, port }: AddressInfo): boolean {
   return portOfUrl === port && names.includes(host);
 }
 
-/** What is known of the delivery in progress. */
 interface Exchange {
   outcome?: Outcome;
   event?: IncomingEvent;
@@ -148,7 +140,6 @@ const exchanges = new AsyncLocalStorage<Exchange>();
 interface WebhookServerOptions {
   readonly receiver: Receiver;
   readonly path: string;
-  /** the types that there is a handler for */
   readonly handled: readonly string[] | '*';
   readonly delivered: (report: DeliveryReport) => void;
   /** called for each accepted delivery, after the response */

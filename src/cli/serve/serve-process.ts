@@ -22,7 +22,6 @@ interface ServeCommandOptions extends DbOptions, SecretOptions {
   readonly allowRemote?: boolean;
   readonly output?: Output;
   readonly watch?: boolean;
-  /** by the process that watches */
   readonly watched?: boolean;
   readonly verbose?: boolean;
 }

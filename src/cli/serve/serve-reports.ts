@@ -3,13 +3,11 @@ import { oneLine } from '../../printable.ts';
 import { isSuccess } from '../../sender/deliver.ts';
 import { invalidText, print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
 
-/** How `serve` prints what it reports. */
 export type Output = 'interactive' | 'compact' | 'ndjson';
 
 /** What `serve` reports, a line each; as NDJSON they are printed as they are, but for the decimals of `ms`. */
 type ServeReport = DeliveryReport | AttemptReport | ForwardReport;
 
-/** A delivery was answered. */
 export interface DeliveryReport {
   readonly kind: 'delivery';
   readonly at: Date;
@@ -19,7 +17,6 @@ export interface DeliveryReport {
   readonly type: string | null;
   readonly id: string | null;
   readonly ms: number;
-  /** why it was not accepted */
   readonly reason: string | null;
   /** its body differs from the stored body with its id */
   readonly conflict: boolean;
@@ -31,7 +28,6 @@ export interface DeliveryReport {
   readonly unhandled: boolean;
 }
 
-/** A handler has run. */
 export interface AttemptReport {
   readonly kind: 'attempt';
   readonly at: Date;
@@ -48,7 +44,6 @@ export interface AttemptReport {
   readonly againAt: Date | null;
 }
 
-/** A delivery was forwarded, or left out. */
 export interface ForwardReport {
   readonly kind: 'forward';
   readonly at: Date;
@@ -57,7 +52,6 @@ export interface ForwardReport {
   readonly id: string;
   readonly ms: number;
   readonly to: string;
-  /** the beginning of the answer */
   readonly answer: string | null;
   /** why there was no answer, or why it was not sent */
   readonly problem: string | null;

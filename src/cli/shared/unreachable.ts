@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { isError, messageOf } from '../../errors.ts';
-import { connectionWords } from '../../sender/connection-words.ts';
+import { connectionWords } from '../../sender/deliver.ts';
 
 const PATIENCE_MS = 5_000;
 

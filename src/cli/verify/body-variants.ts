@@ -9,7 +9,6 @@ export interface BodyVariant {
   readonly found: Found | null;
 }
 
-/** Another body that the signature may belong to. */
 export interface OtherBody {
   readonly name: string;
   readonly body: Uint8Array;
@@ -246,7 +245,6 @@ export function leftOfBody(body: Uint8Array): Found | null {
   return { cause: 'not-the-body', what: `your body is ${text}: other code read it or converted it to text first` };
 }
 
-/** The same JSON in other bytes. */
 function* writings(body: Buffer): Generator<Candidate> {
   const isSmall = body.byteLength <= SMALL_BYTES;
   const text = withoutMark(body.toString());

@@ -80,18 +80,14 @@ async function printExplanation(
   );
 }
 
-/** A body with the signature that does not match it. */
 export interface Mismatch {
   readonly body: Uint8Array;
-  /** the value of `X-Signature` */
   readonly signature: string;
   readonly secret: string;
-  /** secrets from before a rotation */
   readonly oldSecrets?: readonly string[];
   readonly others?: readonly OtherBody[];
 }
 
-/** Why a signature does not match, as far as that can be found out. */
 interface Explanation {
   /** there is nothing to explain */
   readonly valid: boolean;
@@ -193,7 +189,6 @@ function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
   return left === null ? [] : [left];
 }
 
-/** What to say when nothing fits. */
 function inexplicable(body: Uint8Array, signature: string, readings: readonly Reading[]): readonly Found[] {
   const wrong: Found = leftOfBody(body) ?? { cause: 'wrong-bytes', what: 'no known mistake leads to this signature' };
   if (isWellFormedSignature(signature)) return [wrong];

@@ -1,6 +1,5 @@
-import { AMOUNTS } from '../../sender/exact-json.ts';
+import { AMOUNTS } from '../../sender/event-json.ts';
 
-/** The same JSON in other bytes. */
 interface Writing {
   readonly text: string;
   /** in what it differs from the text it was made of */
@@ -35,7 +34,6 @@ export function* jsonWritings(text: string, every: boolean): Generator<Writing> 
   }
 }
 
-/** A number, text, boolean or null as it was written. */
 class Token {
   readonly source: string;
   readonly value: unknown;

@@ -2,7 +2,6 @@ import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:cr
 import { parseInstant } from '../../events/instant.ts';
 import { mistakes, type Cause, type Found, type Mistakes } from './causes.ts';
 
-/** A key that may have been used. */
 export interface KeyVariant {
   readonly key: Buffer;
   /** `null` for the secret as it was given */
@@ -101,7 +100,6 @@ const KEYS: Mistakes<MakeKeys> = [
   }),
 ];
 
-/** A way to make a signature of a key and a body. */
 export interface Scheme {
   /** `null` for the right one */
   readonly found: Found | null;
@@ -182,11 +180,8 @@ function hash(algorithm: string, ...parts: Uint8Array[]): string {
   return digest.digest('hex');
 }
 
-/** A signature as it may have been meant. */
 export interface Reading {
-  /** lowercase hexadecimal digits */
   readonly digits: string;
-  /** what is wrong with how it was written */
   readonly found: readonly Found[];
 }
 

@@ -116,7 +116,7 @@ async function acceptTogether(
       return undefined;
     },
   });
-  // The second transaction may wait for locks and connections, while nobody renews the leases of the new ones.
+  // At once, because the second transaction may wait, and no processor renews the leases of the new ones until then.
   for (const [at, lease] of stored.entries()) if (lease !== undefined) answer(at, storedAs(group[at]?.started));
   const known = dated.filter((_, at) => stored[at] === undefined);
   // The new ones stay stored, some of them under a lease, even if this fails.

@@ -90,7 +90,7 @@ async function give(
 
 /**
  * Runs a claim in as many transactions as it needs. If the answer to a COMMIT is lost, the claim looks for its leases: leases
- * that nobody knows of would count as crashes when they expire.
+ * without an owner would count as crashes when they expire.
  */
 async function inSteps(
   store: Store,
@@ -141,8 +141,8 @@ function crashedOnCallersClock({ time }: Store, event: CrashedEvent): CrashedEve
 }
 
 /**
- * The times of a request on the database's clock. Its leases begin now: one that began when it was asked for might have expired
- * before it was given. The leases of others are judged as of that time, because they may have had to wait too.
+ * The times of a request on the database's clock. Leases begin now, because the request may have waited. Other leases are judged as
+ * of the request, because their renewals may have waited too.
  */
 function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedClaim {
   const { now, expiredBy = now, handledSince } = request;
@@ -212,7 +212,7 @@ export async function settleGroup(store: Store, jobs: readonly SettlementJob[]):
         await place.apply(plans.flatMap(({ changes }) => changes));
         return plans.map(({ result }) => result);
       },
-      // The answer to COMMIT was lost: the next try finds what was done, behind the same locks.
+      // The next try holds the same locks, and finds how the attempts ended.
       async wasDone() {
         isUnsure = true;
         return undefined;

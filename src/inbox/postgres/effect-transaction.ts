@@ -14,7 +14,7 @@ const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
 /** The function may take its time and change settings, but the end of the attempt holds locks that others wait for. */
 const BEGIN_END = `${IDLE_TIMEOUT}; ${KNOWN_PLANS}; ${VALUES}; ${SYNCED}; SAVEPOINT hookbox_end`;
 
-/** How often the transaction begins anew after a lost connection. */
+/** How often the transaction begins anew after a lost connection, unless the function has begun. */
 const MOST_LOST = 2;
 
 /** How long to look for the end of a transaction whose COMMIT was not answered. */
@@ -47,30 +47,17 @@ export async function effectTransaction<T>(
     hasBegun = true;
     return work(connection);
   };
-  try {
-    return await resultOf(store, await run(store, lease, begun, attempt, () => hasBegun));
-  } catch (failure) {
-    if (!hasBegun || !(failure instanceof DatabaseFailure)) throw asUnavailable(failure);
-    // This counts as a failed attempt: an event whose function always loses its connection must not be run for ever.
-    throw new TransactionError('NOT_COMMITTED', `${NOT_COMMITTED} ${failure.message}.`, { cause: failure });
-  }
-}
-
-/** Tries again after a lost connection, unless the function has begun. */
-async function run<T>(
-  store: Store,
-  lease: Lease,
-  work: Work<T>,
-  attempt: TransactionAttempt,
-  hasBegun: () => boolean,
-): Promise<Ended<T>> {
   for (let left = MOST_LOST; ; left -= 1) {
     attempt.signal.throwIfAborted();
     try {
-      return await runOnce(store, lease, work, attempt);
+      return await resultOf(store, await runOnce(store, lease, begun, attempt));
     } catch (failure) {
-      const isOver = hasBegun() || left === 0 || !(failure instanceof DatabaseFailure);
-      if (isOver || failure.fault === 'refused') throw failure;
+      if (!(failure instanceof DatabaseFailure)) throw failure;
+      // This counts as a failed attempt: an event whose function always loses its connection must not be run for ever.
+      if (hasBegun) {
+        throw new TransactionError('NOT_COMMITTED', `${NOT_COMMITTED} ${failure.message}.`, { cause: failure });
+      }
+      if (left === 0 || failure.fault === 'refused') throw asUnavailable(failure);
     }
   }
 }

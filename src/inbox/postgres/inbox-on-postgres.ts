@@ -202,7 +202,7 @@ function asking<C extends { readonly [Name in keyof C]: (...given: never[]) => P
   return Object.fromEntries(asked) as C; // with the same names
 }
 
-/** Idle connections keep no process alive; while they are closed, one that waits for that must not end. */
+/** The timer keeps the process alive until all is closed, because idle connections do not. */
 async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
@@ -215,7 +215,7 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
 
 type StoreSettings = Pick<InboxSettings, 'schema' | 'migrates' | 'prepares' | 'time' | 'answerMs'>;
 
-/** The tables of an inbox, without what makes an inbox of them. */
+/** The tables of an inbox. */
 export function storeOn(
   source: PostgresSource,
   { schema, migrates, prepares, time, answerMs = ANSWER_MS }: StoreSettings,

@@ -121,7 +121,6 @@ const OPTIONS: KnownOptions<PostgresInboxOptions> = {
 const SOURCES = { pool: true, connect: true } as const;
 const SECOND = 'Pass options as the second argument: postgresInbox({ pool }, { schema }).';
 
-/** `true` would be neither, and prepare nothing. */
 function assertPrepare(prepare: unknown): void {
   if (prepare === 'auto' || prepare === false) return;
   throw refusal(`prepare must be 'auto' or false, not ${kindOf(prepare)}.`);
@@ -133,7 +132,7 @@ function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string &
   return typeof source === 'string' ? source : null;
 }
 
-/** Whatever it is, it is not quoted: a URL has a password in it. */
+/** Messages do not quote the source, because a URL has a password in it. */
 function assertSource<Source>(source: Source): asserts source is Exclude<Source, undefined> {
   if (typeof source === 'string') {
     assertUrl(source, 'Pass a URL');
@@ -153,7 +152,6 @@ function assertSource<Source>(source: Source): asserts source is Exclude<Source,
   );
 }
 
-/** What is no URL is not quoted either. */
 function assertUrl(url: unknown, what: string): string {
   if (typeof url === 'string' && isPostgresUrl(url)) return url;
   throw refusal(`${what} starting with postgres:// or postgresql://.`);

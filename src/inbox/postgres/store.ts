@@ -59,7 +59,7 @@ export class LatestTime {
 
   async note(session: Session, now: number): Promise<void> {
     const latest = latestTime(0, now);
-    // Much earlier, the clock was set back, and whoever has followed it has forgotten what was noted.
+    // If it is much earlier, the clock was set back, and another process has moved the noted time back.
     if (latest <= this.#noted && setBackBy(this.#noted, now) === 0) return;
     await session.inOneMessage([
       'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',

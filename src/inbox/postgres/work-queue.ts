@@ -56,10 +56,10 @@ type Part = Pick<
   | 'prune'
 >;
 
-/** What processors ask for beside events and their ends. */
+/** The calls of processors beside claims and settlements. */
 export function workQueue(store: Store): Part {
   const { database, t, moves, time, read, within, writeAt } = store;
-  /** how far each processor of this process has come with what waits */
+  /** where the next announcement of each scope continues */
   const sweeps = new Map<string, Sweep>();
 
   return {
@@ -149,7 +149,7 @@ export function workQueue(store: Store): Part {
   };
 }
 
-/** One step through what waits. See `announce` in queue-operations.ts, which does the same without `await`. */
+/** One step through the waiting events. See `announce` in queue-operations.ts, which does the same without `await`. */
 async function announce(
   transaction: Transaction,
   scope: Scope,
@@ -196,7 +196,7 @@ async function announce(
   return announced(plan.ignored, { parked, ignoring: plan.ignoring });
 }
 
-/** Unparks events, and what comes next in queues. */
+/** Unparks events, and the next ones of queues. */
 async function unpark(
   transaction: Transaction,
   seqs: readonly number[],

@@ -3,7 +3,7 @@ import type { EventFilter, Abortable } from '../../../src/inbox/operator/search.
 import type { Operations } from '../../../src/inbox/contract.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
-import { interferedPool } from './interfered-pool.ts';
+import { interferedPool } from './pools.ts';
 import { closedAfter, operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();

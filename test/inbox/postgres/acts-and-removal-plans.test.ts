@@ -14,7 +14,7 @@ import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { FAILED, handled, invalidThen } from '../../ops/events-in-states.ts';
 import { ADA, exported } from '../../ops/filled-inbox.ts';
-import { interferedPool } from './interfered-pool.ts';
+import { interferedPool } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
 import { planFaults } from './plan-faults.ts';
 

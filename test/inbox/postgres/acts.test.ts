@@ -1,12 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { auditLines } from '../../../src/ops/audit.ts';
-import { discardEvents } from '../../../src/ops/discard.ts';
-import { rerunEvents } from '../../../src/ops/rerun.ts';
+import { discardEvents, rerunEvents } from '../../../src/ops/act-on-events.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testActs } from '../../ops/acts.conformance.ts';
 import { FAILED, handleAgain, handled } from '../../ops/events-in-states.ts';
-import { interferedPool, once } from './interfered-pool.ts';
+import { interferedPool, once } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();

@@ -8,7 +8,7 @@ import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testBulkOutcomes } from '../../ops/bulk-outcome.conformance.ts';
 import { testBulks, type Written } from '../../ops/bulks.conformance.ts';
-import { interferedPool, once, type Interference } from './interfered-pool.ts';
+import { interferedPool, once, type Interference } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
 import { bury, plantDead } from './planted.ts';
 

@@ -8,7 +8,7 @@ import { incoming, later, severalIncoming } from '../../helpers/incoming-event.t
 import { orderEvent } from '../../helpers/order-event.ts';
 import { counted, DAY, HOUR, MINUTE, NOON, totalsOf } from '../../ops/counted.ts';
 import { handled } from '../../ops/events-in-states.ts';
-import { interferedPool, once } from './interfered-pool.ts';
+import { interferedPool, once } from './pools.ts';
 import { closedAfter, operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();

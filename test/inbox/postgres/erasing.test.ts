@@ -10,7 +10,7 @@ import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testErasing } from '../../ops/erasing.conformance.ts';
 import { FAILED, handled } from '../../ops/events-in-states.ts';
-import { interferedPool, once } from './interfered-pool.ts';
+import { interferedPool, once } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
 import { bury, plantDead } from './planted.ts';
 

@@ -8,8 +8,7 @@ import { EVERYTHING, type ClaimedEvent } from '../../../src/inbox/work.ts';
 import { incoming, later, severalIncoming } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { interferedPool, once, type Interference } from './interfered-pool.ts';
-import { proxiedPool } from './proxied-pool.ts';
+import { interferedPool, once, type Interference, proxiedPool } from './pools.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const REQUEST = { ...EVERYTHING, now: START, leaseMs: 1_000, ordered: true };

@@ -4,7 +4,7 @@ import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';
 import { readiness } from '../../../src/ops/health.ts';
 import { postgresUrl } from '../../helpers/postgres.ts';
 import { testHealth } from '../../ops/health.conformance.ts';
-import { interferedPool } from './interfered-pool.ts';
+import { interferedPool } from './pools.ts';
 import { closedAfter, operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();

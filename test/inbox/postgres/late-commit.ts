@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
-import { proxiedPool } from './proxied-pool.ts';
+import { proxiedPool } from './pools.ts';
 
 /** A key that no other test file uses at the same time. */
 const ADVISORY = process.pid;

@@ -6,7 +6,7 @@ import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, scratchPool, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { proxiedPool } from './proxied-pool.ts';
+import { proxiedPool } from './pools.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const schema = schemaName();

@@ -8,7 +8,7 @@ import { EVERYTHING, type ClaimedEvent, type CrashedEvent } from '../../../src/i
 import { incoming, later, severalIncoming } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { interferedPool } from './interfered-pool.ts';
+import { interferedPool } from './pools.ts';
 import { withLateCommit } from './late-commit.ts';
 
 const schema = schemaName();

@@ -2,16 +2,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
-import { discardEvents } from '../../../src/ops/discard.ts';
+import { discardEvents, rerunEvents } from '../../../src/ops/act-on-events.ts';
 import { eraseEntity } from '../../../src/ops/erase.ts';
-import { rerunEvents } from '../../../src/ops/rerun.ts';
 import { later } from '../../helpers/incoming-event.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { ANY, FAILED, handleAgain, handled, invalidThen } from '../../ops/events-in-states.ts';
 import { found } from '../../ops/found-pages.ts';
 import { operatedInboxes } from './operators.ts';
-import { proxiedPool } from './proxied-pool.ts';
+import { proxiedPool } from './pools.ts';
 
 const schema = operatedInboxes();
 const BY = { actor: 'ada', reason: 'a test' };

@@ -10,7 +10,7 @@ import { orderDelivery, SECRET } from '../../helpers/order-delivery.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { recordedLog } from '../../helpers/recorded-log.ts';
 import { databaseTime } from '../../../src/inbox/postgres/database-time.ts';
-import { interferedPool } from './interfered-pool.ts';
+import { interferedPool } from './pools.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const schema = schemaName();

@@ -8,8 +8,7 @@ import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
-import { gatedPool } from './gated-pool.ts';
-import { rewrittenPool, unlockedPool } from './rewritten-pool.ts';
+import { gatedPool, rewrittenPool, unlockedPool } from './pools.ts';
 
 const schema = schemaName();
 const { queue } = tablesIn(schema);

@@ -10,7 +10,7 @@ import { orderEvent } from '../../helpers/order-event.ts';
 import { times } from '../../helpers/times.ts';
 import { counted, DAY, NOON } from '../../ops/counted.ts';
 import { FAILED, handled } from '../../ops/events-in-states.ts';
-import { interferedPool } from './interfered-pool.ts';
+import { interferedPool } from './pools.ts';
 import { closedAfter, operatedInboxes, type OperatedSchema } from './operators.ts';
 import { planFaults } from './plan-faults.ts';
 

@@ -6,13 +6,12 @@ import { testFinding } from '../../ops/find.conformance.ts';
 import { testPauses } from '../../ops/pauses.conformance.ts';
 import { testRejected } from '../../ops/rejected.conformance.ts';
 import { testRetryNow, type RetriedStore } from '../../ops/retry-now.conformance.ts';
-import { testNewestSeq, testStoredEvents } from '../../ops/stored-events.conformance.ts';
+import { testStoredEvents } from '../../ops/stored-events.conformance.ts';
 import { testSummaries } from '../../ops/summary.conformance.ts';
-import { testTraffic } from '../../ops/traffic/traffic.conformance.ts';
+import { testTraffic } from '../../ops/traffic.conformance.ts';
 import { testWaits } from '../../ops/waits.conformance.ts';
 import { testManyLanes } from '../../processing/many-lanes.conformance.ts';
-import { closedAfter, operatedInboxes } from './operators.ts';
-import { searchedSchema } from './searched-schema.ts';
+import { closedAfter, operatedInboxes, searchedSchema } from './operators.ts';
 
 const schema = operatedInboxes();
 const opened = async () => closedAfter(await schema().open());
@@ -22,7 +21,6 @@ testFinding('an event in Postgres', () => searchedSchema(schema()));
 testFindingByText('events in Postgres', () => searchedSchema(schema()));
 testWaits('why an event waits in Postgres', () => searchedSchema(schema()));
 testStoredEvents('in Postgres', () => schema().open());
-testNewestSeq('the newest seq in Postgres', () => schema().open());
 testTraffic('what comes in at an inbox in Postgres', opened);
 testSummaries('summaries in Postgres', async () => ({ inbox: await opened(), bury: schema().bury }));
 

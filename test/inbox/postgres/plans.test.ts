@@ -10,7 +10,7 @@ import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { times } from '../../helpers/times.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { interferedPool } from './interfered-pool.ts';
+import { interferedPool } from './pools.ts';
 import { planFaults } from './plan-faults.ts';
 
 const schema = schemaName();

@@ -2,12 +2,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import { auditLines } from '../../../src/ops/audit.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { pruneEvents } from '../../../src/ops/prune.ts';
-import { rerunEvents } from '../../../src/ops/rerun.ts';
+import { rerunEvents } from '../../../src/ops/act-on-events.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { FAILED, handled } from '../../ops/events-in-states.ts';
 import { testPruning, type PrunedRow } from '../../ops/pruning.conformance.ts';
-import { interferedPool, once } from './interfered-pool.ts';
+import { interferedPool, once } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
 import { plantDead } from './planted.ts';
 

@@ -1,6 +1,5 @@
 import { testSearchBounds } from '../../ops/search-bounds.conformance.ts';
-import { operatedInboxes } from './operators.ts';
-import { searchedSchema } from './searched-schema.ts';
+import { operatedInboxes, searchedSchema } from './operators.ts';
 
 const schema = operatedInboxes();
 

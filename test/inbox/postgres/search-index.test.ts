@@ -11,8 +11,7 @@ import { times } from '../../helpers/times.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { invalidThen } from '../../ops/events-in-states.ts';
 import { found } from '../../ops/found-pages.ts';
-import { gatedPool } from './gated-pool.ts';
-import { interferedPool, type Interference } from './interfered-pool.ts';
+import { gatedPool, interferedPool, type Interference } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
 import { forgetIndex } from './planted.ts';
 

@@ -10,10 +10,9 @@ import { orderEvent } from '../../helpers/order-event.ts';
 import { times } from '../../helpers/times.ts';
 import { busyShop } from '../../ops/busy-shop.ts';
 import { alone } from '../../ops/every-filter.ts';
-import { interferedPool } from './interfered-pool.ts';
-import { operatedInboxes } from './operators.ts';
+import { interferedPool } from './pools.ts';
+import { operatedInboxes, searchedSchema } from './operators.ts';
 import { planFaults, plansOf, sortsAll } from './plan-faults.ts';
-import { searchedSchema } from './searched-schema.ts';
 
 const schema = operatedInboxes();
 

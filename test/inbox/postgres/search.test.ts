@@ -6,8 +6,7 @@ import { orderEvent } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { found } from '../../ops/found-pages.ts';
 import { testSearch } from '../../ops/search.conformance.ts';
-import { operatedInboxes } from './operators.ts';
-import { searchedSchema } from './searched-schema.ts';
+import { operatedInboxes, searchedSchema } from './operators.ts';
 
 const schema = operatedInboxes();
 

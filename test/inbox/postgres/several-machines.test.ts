@@ -9,8 +9,7 @@ import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { times } from '../../helpers/times.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { gatedPool } from './gated-pool.ts';
-import { rewrittenPool } from './rewritten-pool.ts';
+import { gatedPool, rewrittenPool } from './pools.ts';
 
 const schema = schemaName();
 let pool: Pool;

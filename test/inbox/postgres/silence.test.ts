@@ -8,9 +8,8 @@ import { readiness } from '../../../src/ops/health.ts';
 import { incoming, later, severalIncoming } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, scratchPool, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { interferedPool } from './interfered-pool.ts';
+import { interferedPool, proxiedClient, proxiedPool } from './pools.ts';
 import { silentDoor } from './silent-door.ts';
-import { proxiedClient, proxiedPool } from './proxied-pool.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const REQUEST = { ...EVERYTHING, now: START, leaseMs: 60_000, ordered: true };

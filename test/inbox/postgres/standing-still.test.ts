@@ -7,8 +7,7 @@ import { quoted } from '../../../src/inbox/postgres/sql/tables.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
-import { gatedPool } from './gated-pool.ts';
-import { rewrittenPool } from './rewritten-pool.ts';
+import { gatedPool, rewrittenPool } from './pools.ts';
 
 const schema = schemaName();
 const orders = `${quoted(schema)}.orders`;

@@ -6,13 +6,12 @@ import { CLOCK, databaseTime } from '../../../src/inbox/postgres/database-time.t
 import type { Session } from '../../../src/inbox/postgres/driver/session.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
-import { rerunEvents } from '../../../src/ops/rerun.ts';
+import { rerunEvents } from '../../../src/ops/act-on-events.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
-import { interferedPool, type Interference } from './interfered-pool.ts';
-import { rewrittenPool } from './rewritten-pool.ts';
+import { interferedPool, type Interference, rewrittenPool } from './pools.ts';
 
 const schema = schemaName();
 const STEP_MS = 40_000;

@@ -10,8 +10,7 @@ import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { gatedPool } from './gated-pool.ts';
-import { interferedPool, type Interference } from './interfered-pool.ts';
+import { gatedPool, interferedPool, type Interference } from './pools.ts';
 import { blockedBy, withLateCommit } from './late-commit.ts';
 
 const schema = schemaName();

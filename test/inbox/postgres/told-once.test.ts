@@ -9,7 +9,7 @@ import { incoming, later } from '../../helpers/incoming-event.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { interferedPool, type Interference } from './interfered-pool.ts';
+import { interferedPool, type Interference } from './pools.ts';
 
 const schema = schemaName();
 const REQUEST = { ...EVERYTHING, leaseMs: 1_000, ordered: true } as const;

@@ -13,7 +13,7 @@ import { orderDelivery, SECRET } from '../../helpers/order-delivery.ts';
 import { recordedLog } from '../../helpers/recorded-log.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { interferedPool, once } from './interfered-pool.ts';
+import { interferedPool, once } from './pools.ts';
 
 const LEASE_MS = 1_000;
 const KEY = { endpoint: 'default', id: 'evt_1' };

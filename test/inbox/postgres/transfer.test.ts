@@ -14,7 +14,7 @@ import { ADA, exported, fill } from '../../ops/filled-inbox.ts';
 import { testImportHandled } from '../../ops/import-handled.conformance.ts';
 import { testTransfer } from '../../ops/transfer.conformance.ts';
 import { testImportRules } from '../../ops/import-rules.conformance.ts';
-import { interferedPool, type Interference } from './interfered-pool.ts';
+import { interferedPool, type Interference } from './pools.ts';
 import { operatedInboxes, type OperatedSchema } from './operators.ts';
 import { plantDead } from './planted.ts';
 

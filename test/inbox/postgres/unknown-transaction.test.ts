@@ -7,8 +7,7 @@ import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { interferedPool, once } from './interfered-pool.ts';
-import { rewrittenPool } from './rewritten-pool.ts';
+import { interferedPool, once, rewrittenPool } from './pools.ts';
 
 const schema = schemaName();
 const lines = `${quoted(schema)}.lines`;

@@ -5,7 +5,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, postgresUrl, schemaName } from '../../helpers/postgres.ts';
-import { proxiedPool } from './proxied-pool.ts';
+import { proxiedPool } from './pools.ts';
 
 const schema = schemaName();
 let url: string;

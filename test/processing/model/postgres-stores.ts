@@ -6,7 +6,7 @@ import { isHanging } from './hangs.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { quoted, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
-import { rewrittenPool } from '../../inbox/postgres/rewritten-pool.ts';
+import { rewrittenPool } from '../../inbox/postgres/pools.ts';
 import type { Store, StoredRow, StoreKind, Undone } from './stores.ts';
 
 /** Two machines on one schema, which is emptied for each history. */

@@ -2,8 +2,7 @@ import type * as carts from '../../../src/sandbox/carts.ts';
 import type * as due from '../../../src/sandbox/due.ts';
 import type * as events from '../../../src/sandbox/events.ts';
 import type * as inventory from '../../../src/sandbox/inventory.ts';
-import type * as money from '../../../src/sandbox/money.ts';
-import type * as orderMoves from '../../../src/sandbox/order-moves.ts';
+import type * as resources from '../../../src/sandbox/resources.ts';
 import type * as orders from '../../../src/sandbox/orders.ts';
 import type * as payments from '../../../src/sandbox/payments.ts';
 import type { PromiseName } from './violation.ts';
@@ -32,10 +31,9 @@ const inCarts = inModule<typeof carts>('carts');
 const inDue = inModule<typeof due>('due');
 const inEvents = inModule<typeof events>('events');
 const inInventory = inModule<typeof inventory>('inventory');
-const inMoney = inModule<typeof money>('money');
-const inMoves = inModule<typeof orderMoves>('order-moves');
 const inOrders = inModule<typeof orders>('orders');
 const inPayments = inModule<typeof payments>('payments');
+const inResources = inModule<typeof resources>('resources');
 
 const ANSWERS = 'answers are what the state says';
 const STOCK = 'stock is what nobody has taken';
@@ -81,11 +79,11 @@ export const mutants: readonly Mutant[] = [
       return submitOrder(tx, id, ...more);
     },
   })),
-  inMoves('any move is legal', [ORDERS], ({ ORDER_STATUSES }) => ({ legalMoves: () => ORDER_STATUSES })),
-  inMoves('a ready order stays so', [ORDERS], ({ nextStatus }) => ({
+  inResources('any move is legal', [ORDERS], ({ ORDER_STATUSES }) => ({ legalMoves: () => ORDER_STATUSES })),
+  inResources('a ready order stays so', [ORDERS], ({ nextStatus }) => ({
     nextStatus: (from) => (from === 'ready' ? null : nextStatus(from)),
   })),
-  inMoney('part of a cent of tax is let off', [ORDERS], () => ({
+  inResources('part of a cent of tax is let off', [ORDERS], () => ({
     partOf: (cents, rate) => Math.floor((cents * Math.round(rate * 100)) / 100),
   })),
   inCarts('a cart is submitted without items', [ANSWERS], () => ({

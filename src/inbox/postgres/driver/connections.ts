@@ -34,15 +34,14 @@ export const CONNECT_MS = 10_000;
 export const ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
 
 export function connectionsOf(source: PostgresSource): Connections {
-  const connect = connecting(source);
+  const { open, ...connections } = openerOf(source);
   /** Sockets call back in the context that has opened them. */
   const inOwnContext = ownContext();
   const listeners = new WeakMap<PostgresConnection, (failure: Error) => void>();
   return {
-    share: shareOf(source),
-    isWaitedFor: () => connect.isWaitedFor(),
+    ...connections,
     async take() {
-      const connection = await inOwnContext(() => connect.open());
+      const connection = await inOwnContext(open);
       // An error without a listener would end the process, for example when Postgres restarts.
       const listener = (): void => {};
       listeners.set(connection, listener);
@@ -59,22 +58,28 @@ export function connectionsOf(source: PostgresSource): Connections {
       if (listener !== undefined && !isBroken) connection.removeListener('error', listener);
       connection.release(isBroken);
     },
-    close: () => connect.close(),
   };
 }
 
-interface Connecting {
-  open(): Promise<PostgresConnection>;
-  isWaitedFor(): boolean;
-  close(): Promise<void>;
+interface Opener extends Pick<Connections, 'share' | 'isWaitedFor' | 'close'> {
+  readonly open: () => Promise<PostgresConnection>;
 }
 
-function connecting(source: PostgresSource): Connecting {
+/** Inboxes on one pool have one share of it. */
+const shares = new WeakMap<object, LentShare>();
+
+function openerOf(source: PostgresSource): Opener {
   if (typeof source === 'string') return ownPool(source);
-  if (!('pool' in source)) return { open: () => source.connect(), isWaitedFor: () => false, close: async () => {} };
+  const close = async (): Promise<void> => {};
+  if (!('pool' in source)) {
+    // Only the server limits the number of connections.
+    return { open: () => source.connect(), share: new LentShare(() => Infinity), isWaitedFor: () => false, close };
+  }
   const { pool } = source;
   listenToClients(pool);
-  return { open: () => pool.connect(), isWaitedFor: () => isWaitedFor(pool), close: async () => {} };
+  const share = shares.get(pool) ?? new LentShare(() => Math.max(1, sizeOf(pool) - KEPT));
+  shares.set(pool, share);
+  return { open: () => pool.connect(), share, isWaitedFor: () => Number(Reflect.get(pool, 'waitingCount')) > 0, close };
 }
 
 const listenedTo = new WeakSet<object>();
@@ -97,23 +102,6 @@ function listenToClients(pool: object): void {
   ]);
 }
 
-function isWaitedFor(pool: object): boolean {
-  const waiting: unknown = Reflect.get(pool, 'waitingCount');
-  return typeof waiting === 'number' && waiting > 0;
-}
-
-const shares = new WeakMap<object, LentShare>();
-
-/** Inboxes on one pool have one share of it. With `connect`, only the server limits the number of connections. */
-function shareOf(source: PostgresSource): LentShare {
-  if (typeof source === 'string') return new LentShare(() => MOST_CONNECTIONS - KEPT);
-  if (!('pool' in source)) return new LentShare(() => Infinity);
-  const { pool } = source;
-  let share = shares.get(pool);
-  if (share === undefined) shares.set(pool, (share = new LentShare(() => Math.max(1, sizeOf(pool) - KEPT))));
-  return share;
-}
-
 function sizeOf(pool: object): number {
   const options: unknown = Reflect.get(pool, 'options');
   const max: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'max') : undefined;
@@ -121,9 +109,9 @@ function sizeOf(pool: object): number {
 }
 
 /** Loads `pg` only here, because an application's pool may come from another copy. */
-function ownPool(url: string): Connecting {
-  let opened: Promise<PostgresPool & { end(): Promise<void> }> | undefined;
-  const open = async (): Promise<PostgresPool & { end(): Promise<void> }> => {
+function ownPool(url: string): Opener {
+  let opened: Promise<OwnPool> | undefined;
+  const openPool = async (): Promise<OwnPool> => {
     const { Pool } = await driver();
     const settings = { connectionString: url, max: MOST_CONNECTIONS, connectionTimeoutMillis: CONNECT_MS, ...ALIVE };
     const pool = new Pool({ ...settings, pipeline: true, allowExitOnIdle: true });
@@ -134,12 +122,13 @@ function ownPool(url: string): Connecting {
   };
   return {
     async open() {
-      opened ??= open();
+      opened ??= openPool();
       return (await opened).connect();
     },
+    share: new LentShare(() => MOST_CONNECTIONS - KEPT),
     isWaitedFor: () => false, // only hookbox takes connections from it
     async close() {
-      const pool = await opened?.catch(() => undefined); // what failed to open has nothing to close
+      const pool = await opened?.catch(() => undefined); // a pool that failed to open has nothing to close
       await pool?.end();
     },
   };

@@ -164,7 +164,7 @@ export class Database {
    * @param signal - ends the wait for the share
    */
   async lend<T>(use: (session: Session, spoil: () => void) => Promise<T>, signal: AbortSignal): Promise<T> {
-    const leave = await this.#sessions.share.take(signal);
+    const leave = await this.#sessions.connections.share.take(signal);
     try {
       return await this.#lent(use);
     } finally {
@@ -191,16 +191,16 @@ export class Database {
 
   /** How many connections handlers may hold at once. */
   get mostLent(): number {
-    return this.#sessions.share.size;
+    return this.#sessions.connections.share.size;
   }
 
   /** Whether a caller waits for a connection because the pool has no free one. */
   isWaitedFor(): boolean {
-    return this.#sessions.isWaitedFor();
+    return this.#sessions.connections.isWaitedFor();
   }
 
   close(): Promise<void> {
-    return this.#sessions.close();
+    return this.#sessions.connections.close();
   }
 }
 

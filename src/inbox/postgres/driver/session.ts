@@ -3,7 +3,7 @@ import { InboxOpenError } from '../../../errors.ts';
 import { LATE, startDeadline, withinDeadline } from '../../../host/host-limits.ts';
 import { performance } from '../../../host/real-timers.ts';
 import type { Statement } from '../../operator/sql.ts';
-import type { PostgresConnection, PostgresQuery, PostgresResult, Connections, LentShare } from './connections.ts';
+import type { PostgresConnection, PostgresQuery, PostgresResult, Connections } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
 
 /** Whether statements are prepared under names; turned off behind a pooler that does not keep them. */
@@ -143,7 +143,7 @@ interface Opening {
 
 /** Connections to an open inbox. */
 export class Sessions {
-  readonly #connections: Connections;
+  readonly connections: Connections;
   readonly #preparing: Preparing;
   readonly #opening: Opening;
   readonly #takeMs: number;
@@ -155,18 +155,10 @@ export class Sessions {
 
   /** @param takeMs - how long to wait for a connection */
   constructor(connections: Connections, preparing: Preparing, opening: Opening, takeMs: number) {
-    this.#connections = connections;
+    this.connections = connections;
     this.#preparing = preparing;
     this.#opening = opening;
     this.#takeMs = takeMs;
-  }
-
-  get share(): LentShare {
-    return this.#connections.share;
-  }
-
-  isWaitedFor(): boolean {
-    return this.#connections.isWaitedFor();
   }
 
   /**
@@ -185,7 +177,7 @@ export class Sessions {
       await opened;
       return new Session(connection, this.#preparing, answerMs);
     } catch (failure) {
-      this.#connections.giveBack(connection, true);
+      this.connections.giveBack(connection, true);
       throw failure;
     }
   }
@@ -193,11 +185,7 @@ export class Sessions {
   giveBack({ connection, unansweredAt }: Session, isBroken: boolean): void {
     if (unansweredAt !== null) this.#silentAt = Math.max(this.#silentAt, unansweredAt);
     else if (!isBroken) this.#heardAt.set(connection, performance.now());
-    this.#connections.giveBack(connection, isBroken || unansweredAt !== null);
-  }
-
-  close(): Promise<void> {
-    return this.#connections.close();
+    this.connections.giveBack(connection, isBroken || unansweredAt !== null);
   }
 
   /** The cause that made one connection silent has probably silenced all idle ones: these are thrown away. */
@@ -207,18 +195,18 @@ export class Sessions {
       if ((this.#heardAt.get(connection) ?? Infinity) >= this.#silentAt) return connection;
       // `pg` cuts off a connection with a query in progress; on an idle one it would wait for a goodbye that may never come.
       connection.query({ text: 'SELECT 1', query_timeout: 1 }).catch(() => {});
-      this.#connections.giveBack(connection, true);
+      this.connections.giveBack(connection, true);
     }
   }
 
   async #connection(signal: AbortSignal | undefined): Promise<PostgresConnection> {
     signal?.throwIfAborted();
     try {
-      const taking = this.#connections.take();
+      const taking = this.connections.take();
       const connection = await answerOf(unlessAborted(taking, signal), this.#takeMs);
       if (connection !== LATE) return connection;
       // If it comes later, another caller gets it.
-      taking.then((late) => this.#connections.giveBack(late, false)).catch(() => {});
+      taking.then((late) => this.connections.giveBack(late, false)).catch(() => {});
     } catch (failure) {
       if (failure instanceof InboxOpenError) throw failure;
       throw this.#opening.refusalOf(new DatabaseFailure(failure, { isLogin: true }));

@@ -13,7 +13,7 @@ import {
 } from '../sql/tables.ts';
 import type { Place } from './migrate.ts';
 
-/** What a server says of itself, as far as an inbox depends on it. */
+/** The settings of a server that an inbox depends on. */
 export interface Server {
   /** `180004` is 18.4 */
   readonly version: number;
@@ -24,7 +24,7 @@ export interface Server {
   readonly role: string;
 }
 
-/** What keeps a server from holding an inbox, and what to change. */
+/** A setting with which a server cannot have an inbox, and the change that repairs it. */
 interface ServerFault {
   readonly setting: Exclude<keyof Server, 'role'>;
   readonly code: InboxOpenError['code'];
@@ -93,20 +93,20 @@ export function faultsOf(server: Server): readonly ServerFault[] {
   return faults.flatMap(({ isThere, ...fault }) => (isThere ? [fault] : []));
 }
 
-/** What a role may do with a schema. */
+/** The rights of a role on a schema. */
 export interface Rights {
   readonly role: string;
   readonly database: string;
-  /** there is such a schema */
+  /** whether the schema exists */
   readonly there: boolean;
   readonly makesSchemas: boolean;
   readonly uses: boolean;
   readonly makesTables: boolean;
-  /** how many of hookbox's tables there are */
+  /** how many of hookbox's tables exist */
   readonly tables: number;
   /** those that it cannot read and write */
   readonly closed: readonly string[];
-  /** what names no schema is made in this one, as where the role is named as it is */
+  /** names without a schema mean this one, for example because the role has its name */
   readonly isFirst: boolean;
 }
 
@@ -134,7 +134,7 @@ export async function askedRights(session: Session, schema: string): Promise<Rig
   return { ...row, tables: tables.length, closed };
 }
 
-/** What a role may not do that an inbox needs, and what to grant; `null` where nothing is missing. */
+/** The first right that a role lacks, and what to grant; `null` if it has all. */
 export function missingRight(
   { role, database, there, makesSchemas, uses, makesTables, tables, closed }: Rights,
   schema: string,

@@ -22,10 +22,7 @@ const REJECTED = `${KIND}, count, at_ms, place` as const;
 
 const RETRYING = 'lease_until_ms IS NULL AND failures > 0';
 
-/**
- * True of every row. Without it Postgres may take all that is ready from the index of types, where it finds everything that is
- * asked for, and sort that.
- */
+/** True of every row. Without it, Postgres may read all ready events from the index of types, and sort them. */
 const BY_DUE = `due_ms + 0 <= ${Number.MAX_SAFE_INTEGER} AND slot >= 0`;
 
 export function countEngine(access: Access): CountEngine {
@@ -33,7 +30,7 @@ export function countEngine(access: Access): CountEngine {
   const { database, t } = store;
   return {
     addCounts: (clock, rows) => [countsToAdd(t, clock, rows)],
-    // Rows are only appended: no machine waits for another, nor for one that has frozen.
+    // Rows are only appended, so no machine waits for another.
     addRejections: ({ toDatabase }, rejections) => [
       {
         text: `
@@ -51,7 +48,7 @@ export function countEngine(access: Access): CountEngine {
     ) AS kinds`,
     mergeRejections: () =>
       ask(() => database.alone((session) => session.inOneMessage(inOneTransaction(...mergedRejections(t))))),
-    // Many are under way at once, and a transaction lasts as long as these do.
+    // All are read in one transaction.
     spansAtOnce: 60,
     inSpans: (rows, spans) => [
       {
@@ -85,7 +82,7 @@ export function countEngine(access: Access): CountEngine {
   };
 }
 
-/** Each step is asked by itself, so that an inbox that closes waits for one of them. */
+/** Each step is a call of its own, so that a closing inbox waits for one step only. */
 async function coarsen({ store: { database, t, time }, ask }: Access, before: number): Promise<void> {
   const until = await ask(() =>
     database.alone(async (session) => {
@@ -93,7 +90,7 @@ async function coarsen({ store: { database, t, time }, ask }: Access, before: nu
       return before + minutesApart(time);
     }),
   );
-  /** how far each move has come: what it has left behind is only gone once Postgres has cleared it away */
+  /** how far each move has come: Postgres may not have vacuumed the rows before yet */
   const reached = new Map<CountMove, number>();
   await coarsenInSteps(until, async (move, until) => {
     const message = inOneTransaction(moveSome(t, move, { from: reached.get(move) ?? null, until }));
@@ -110,15 +107,12 @@ interface MovedRow {
   readonly last: number | string | null;
 }
 
-/**
- * Postgres carries all of it out, whether or not anybody is there any more to ask for the next part: a machine that freezes half
- * way holds no lock that others wait for.
- */
+/** Postgres runs all of them even if this machine freezes, which then holds no lock. */
 function inOneTransaction(...statements: readonly string[]): readonly string[] {
   return [BEGIN, ...statements, 'COMMIT'];
 }
 
-/** Takes rows whose locks nobody else has: several machines do this side by side. */
+/** Takes unlocked rows, because several machines do this at once. */
 function moveSome(
   t: Tables,
   { from, which, at, to }: CountMove,
@@ -134,7 +128,7 @@ function moveSome(
       )) RETURNING *
     )`;
   const sums = to.map(([per, at]) => `('${per}', ${at})`).join(', ');
-  // In one order, so that two who add to the same sums do not wait for each other in a ring.
+  // In one order, so that two machines do not deadlock.
   const added = `, added AS (
       INSERT INTO ${t.count_sums} AS known (per, at_ms, what, detail, count)
       SELECT sums.per, sums.at_ms, what, detail, sum(count)
@@ -144,7 +138,7 @@ function moveSome(
   return `${taken}${sums === '' ? '' : added} SELECT count(*) AS count, max(${at}) AS last FROM taken`;
 }
 
-/** What is left is one row of each of the latest kinds, but for rows that another machine puts together just now. */
+/** Leaves one row of each of the latest kinds, except for rows that another machine is merging. */
 function mergedRejections(t: Tables): readonly string[] {
   const taken = (kinds: string): string => `
     DELETE FROM ${t.rejected} WHERE seq = ANY(ARRAY(
@@ -160,12 +154,12 @@ function mergedRejections(t: Tables): readonly string[] {
   ];
 }
 
-/** Postgres gives up first, where it is heard of: a table that is locked makes no connection silent. */
+/** Postgres gives up first, so a locked table does not look like a silent connection. */
 const ANSWER_MS = PING_LIMIT_MS + 500;
 
 /**
- * A rollback would leave the disk alone, so the row is committed, and is gone again. The tables that deliveries go to may be
- * locked by others. Should Postgres not be heard of, it gives up by itself, and the connection goes to nobody else.
+ * Commits a row and its deletion, because a rollback would write nothing to the disk. Also locks the tables of deliveries, as a
+ * delivery does. If Postgres does not answer, it gives up by itself, and the connection is not used again.
  */
 async function tryToWrite({ database, t }: Store): Promise<void> {
   const numbers = sequenceOf(t, 'events', 'seq');

@@ -48,9 +48,7 @@ const HANDLED = `
   ${ofPlace('attempts')} AS begun, ${ofPlace('failures')} AS failures, ${ofPlace('crashes')} AS crashes,
   ${ofPlace('trigger')} AS trigger, shelf.fingerprint, queue.yields`;
 
-/**
- * Of an event that was processed only its attempts tell how it went: its failures are those since it was stored or rerun.
- */
+/** Only the attempts of a processed event say how it went. Its failures are those since it was stored or rerun. */
 function eventColumns(t: Tables): string {
   const ofAttempts = (column: string): string =>
     `(SELECT ${column} FROM ${t.attempts} WHERE seq = events.seq ORDER BY number DESC LIMIT 1)`;
@@ -111,10 +109,10 @@ export function rowsIn(session: Session): Reader['rows'] {
   return (statement) => session.rows(statement);
 }
 
-/** How what operators do reaches the tables. */
+/** The inbox, as the operators' part reaches it. */
 export interface Access {
   readonly store: Store;
-  /** Carries out what is asked of the inbox: failures are such as whoever asks may know. */
+  /** Makes a call of the inbox. Its failures are those of the contract. */
   readonly ask: <T>(work: () => Promise<T>) => Promise<T>;
   /** Tells processors that events may have become due. */
   readonly notify: () => void;
@@ -137,7 +135,7 @@ export async function addToAuditLine({ session, t }: Reading, seq: number, more:
   for (const save of moreCounts(t, line, more)) await session.run(save);
 }
 
-/** What a dead event is grouped by, as its index has it. */
+/** The group of a dead event, as its index has it. */
 const PRINT = 'coalesce(fingerprint, dead_reason)';
-/** Dead events that somebody can still do something about: no tombstones. Every group has a name, so the condition leaves nothing out. */
+/** Dead events without tombstones, as an index has them. Every group has a name. */
 export const DEAD_WITH_BODIES = `state = 'dead' AND NOT pruned AND ${PRINT} > ''`;

@@ -39,7 +39,6 @@ import { holdBySeq } from './acts.ts';
 import { type Access, addToAuditLine, postgres } from './operator-tables.ts';
 import { holdIndex, selectIndexed } from './search-indexes.ts';
 
-/** Removes what is kept about an entity. */
 export function erasingEngine({ store, ask }: Access): ErasingEngine {
   const { database, t, time, within, writeAt } = store;
   return {
@@ -291,7 +290,7 @@ async function lookAt(
   const { state } = from;
   const { session, t } = reading;
   const endpoints = endpoint === undefined ? await endpointsIn(reading, state) : [endpoint];
-  // What is settled is in the order of its time at each endpoint, and there are few of these.
+  // Settled events are ordered by time at each endpoint.
   const lanes = tablesOf(t, state).map(
     ([table, time, where]) =>
       `SELECT next.* FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN LATERAL (

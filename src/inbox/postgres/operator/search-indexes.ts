@@ -15,8 +15,8 @@ import type { Database } from '../driver/database.ts';
 import { rowsIn, postgres } from './operator-tables.ts';
 
 /**
- * The indexes of a schema. A partial index is asked for in its own words, and in an order that no other has: where the statistics
- * say that a table is small, Postgres would go through all of it by its `seq`.
+ * The indexes of a schema. Each condition repeats that of its partial index, with an order that no other index has: if the statistics
+ * say that a table is small, Postgres would read all of it by its `seq`.
  */
 export function searchIndexes({ rows }: Reader, t: Tables): SearchIndexes {
   const aside = (from: string): Listing => ({
@@ -46,10 +46,7 @@ export function searchIndexes({ rows }: Reader, t: Tables): SearchIndexes {
   };
 }
 
-/**
- * What has died stands in the order of its time at each endpoint, and there are few of these. Asked for as the index has it, as
- * another one knows dead events too.
- */
+/** Dead events are ordered by time at each endpoint. The conditions fit this index alone. */
 function died(t: Tables): string {
   return `
   WITH RECURSIVE lane AS (
@@ -122,7 +119,7 @@ async function inStates(
   return isTyped ? inStates(rows, t, states, undefined, ...page) : null;
 }
 
-/** What may be claimed of some types stands by its endpoint, its type and by when it is due. */
+/** Claimable events of some types, by an index that begins with the endpoint and the type. */
 function readyOfTypes(t: Tables): string {
   return `
     SELECT few.seq FROM (${distinctEndpoints(t.queue, READY, 'endpoint, type')}) AS lane
@@ -167,19 +164,18 @@ export async function noteOutOfOrder({ session, t }: Reading, first: number, las
   await Promise.all(disorder({ t }, first, last).map((write) => session.run(write)));
 }
 
-/** What operators search is kept in the transactions that move events. */
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
-/** Whoever finds somebody else at it lets that be for a while, without a connection. */
+/** Rests this long, without a connection, while another machine enters events. */
 const BUSY_MS = 25;
-/** Numbers that lie closer together are looked at together. */
+/** Numbers that are closer to each other are checked together. */
 const FAR = 32;
-/** Those who change events wait for a batch, so none may last for ever. */
+/** Transactions that change events wait for a batch. */
 const STILL_MS = 5_000;
 
 const INDEXED = "what = 'terms'";
 
-/** An event as far as its terms follow from it; its merchant stands in its body. */
+/** An event whose terms follow from its entity and its body. */
 interface TermRow extends Sized {
   readonly entity: string | null;
 }
@@ -189,7 +185,7 @@ const TERM_COLUMNS = 'seq, entity, octet_length(body) AS bytes';
 /** The count of unindexed rows ends at this number. */
 const COUNTED = 1_000;
 
-/** Enters up to `limit` events that are not in the index yet; resolves with how many are left up to one of them, at least. */
+/** Enters up to `limit` events that are not in the index yet. Returns how many are left up to `upTo`, at least. */
 export async function indexNew(
   database: Database,
   t: Tables,
@@ -206,7 +202,6 @@ export async function indexNew(
       return row?.left ?? 0;
     });
   const before = await left();
-  // Without a transaction while there is nothing to do.
   if (before === 0) return 0;
   const isDone = await database.transaction({ work: (session) => indexBatch({ session, t }, limit) });
   if (isDone) return left();
@@ -225,11 +220,11 @@ interface UnindexedRow extends TermRow {
  * @returns `false` if another machine is entering events
  */
 async function indexBatch({ session, t }: Reading, limit: number): Promise<boolean> {
-  // A machine that stands still half way lets go of it.
+  // A machine that stands still must not keep the lock.
   await session.exec(`SET LOCAL idle_in_transaction_session_timeout = ${STILL_MS}`);
   const text = `SELECT 1 FROM ${t.progress} WHERE ${INDEXED} FOR NO KEY UPDATE SKIP LOCKED`;
   if ((await session.row(text)) === undefined) return false;
-  // One that was deleted by hand is done with as well.
+  // The LEFT JOIN keeps deleted events, which are done as well.
   const rows = await session.rows<UnindexedRow>(
     `SELECT waiting.first, waiting.seq, events.entity, octet_length(events.body) AS bytes
      FROM (

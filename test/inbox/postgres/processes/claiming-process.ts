@@ -7,7 +7,7 @@ import { Pool, type PoolClient } from 'pg';
 import { postgresInbox } from '../../../../src/inbox/postgres/postgres-inbox.ts';
 import { EVERYTHING, type ClaimedEvent, type Settlement } from '../../../../src/inbox/work.ts';
 import { incoming } from '../../../helpers/incoming-event.ts';
-import { unlockedPool } from '../rewritten-pool.ts';
+import { unlockedPool } from '../pools.ts';
 
 const ENTITIES = 12;
 const ERROR = { name: 'Error', message: 'again', stack: null };

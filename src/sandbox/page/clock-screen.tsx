@@ -1,0 +1,102 @@
+import { timestamp } from '../../ops/words/format.ts';
+import { Time } from '../../page/parts/time.tsx';
+import type { Screen } from '../../page/visit.ts';
+import type { NextDue } from '../due.ts';
+import { ListTable, Notice, SandboxForm, sentInto, type SandboxVisit } from './parts.tsx';
+
+const STEPS = [
+  ['1 min', '1 minute'],
+  ['30 min', '30 minutes'],
+  ['1 h', '1 hour'],
+  ['24 h', '1 day'],
+] as const;
+
+const WHAT = {
+  order: 'order',
+  cart: 'idle cart',
+  delivery: 'delivery attempt',
+} as const satisfies Record<NextDue['what'], string>;
+
+export function clockScreen(visit: SandboxVisit): Screen {
+  const { sandbox, now } = visit;
+  const { kind } = sandbox.clock;
+  return {
+    title: 'Clock',
+    current: '/clock',
+    content: (
+      <>
+        <section class="panel" aria-labelledby="move">
+          <h2 id="move">Advance the clock</h2>
+          <p>
+            {kind === 'frozen'
+              ? 'The clock is frozen. Nothing happens until you advance it.'
+              : 'The clock runs in real time, and you can also advance it.'}{' '}
+            Work that becomes due as the clock advances runs at its due time.
+          </p>
+          <div class="actions">
+            <SandboxForm visit={visit} to="/clock/advance" label="Advance the clock by a step">
+              <button type="submit" name="by" value="0">
+                Run due work now
+              </button>
+              {STEPS.map(([by, words]) => (
+                <button type="submit" name="by" value={by}>
+                  + {words}
+                </button>
+              ))}
+            </SandboxForm>
+            <SandboxForm visit={visit} to="/clock/advance" label="Advance the clock by another duration">
+              <label>
+                By{' '}
+                <input
+                  type="text"
+                  name="by"
+                  value={sentInto(visit, '/clock/advance')?.('by')[0]}
+                  size={12}
+                  maxlength={50}
+                  placeholder="1h 30m"
+                  required
+                  autocomplete="off"
+                />
+              </label>
+              <button type="submit">Advance</button>
+            </SandboxForm>
+          </div>
+        </section>
+        <div id="live">
+          <p class="headline" id="now">
+            The {kind} clock shows <time datetime={now.toISOString()}>{timestamp(now)}</time>.
+          </p>
+          <Next visit={visit} />
+        </div>
+      </>
+    ),
+  };
+}
+
+function Next({ visit }: { readonly visit: SandboxVisit }) {
+  const next = visit.sandbox.clock.due();
+  if (next.length === 0) {
+    return <Notice>Nothing is due.</Notice>;
+  }
+  return (
+    <section id="next-part">
+      <h2>Due next</h2>
+      <ListTable
+        id="next"
+        rows={next}
+        idOf={({ what, id }) => `due-${what}-${id}`}
+        columns={[
+          { label: 'at', cell: ({ at }) => <Time at={at} now={visit.now} /> },
+          { label: 'what', cell: ({ what }) => WHAT[what] },
+          { label: 'which', cell: (due) => <Which visit={visit} due={due} /> },
+        ]}
+      />
+    </section>
+  );
+}
+
+function Which({ visit: { base }, due: { what, id } }: { readonly visit: SandboxVisit; readonly due: NextDue }) {
+  if (what === 'cart') return <code>{id}</code>;
+  const folder = what === 'order' ? 'orders' : 'deliveries';
+  return <a href={`${base}/${folder}/${id}`}>{id}</a>;
+}
