@@ -10,7 +10,7 @@ export type { RetentionOptions } from './processing/limits.ts';
 export type { ProcessingOptions } from './processing/limits.ts';
 export type { RetryOptions } from './inbox/rules/attempt.ts';
 export type { DeadReason, EventState } from './inbox/event.ts';
-export { rerun, type RerunResult } from './ops/rerun.ts';
+export { rerun, type RerunResult } from './ops/act-on-events.ts';
 export { signBody, verifySignature, type Secret } from './signing/signature.ts';
 export type { SecretOption, SecretProvider, Secrets } from './signing/secrets.ts';
 export { parseEvent, type ParsedEvent } from './events/parse.ts';

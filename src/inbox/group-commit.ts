@@ -3,13 +3,13 @@ import { clearTimeout, performance, setImmediate, setTimeout } from '../host/rea
 import { InboxUnavailableError, messageOf } from '../errors.ts';
 import { unheld } from '../host/unheld-timer.ts';
 
-/** What became of one job: it is durable, or has failed; `busy` when somebody else has the lock and it is to be done again. */
+/** The outcome of one job; `busy` if another connection has the lock, so that the job is tried again. */
 export type CommitOutcome = { readonly result: unknown } | { readonly failure: InboxUnavailableError } | 'busy';
 
 /**
- * Commits jobs together; their outcomes, in the same order, at once or later.
+ * Commits jobs together, and returns their outcomes in the same order.
  *
- * @param isAgain - whoever asks has heard of those that were `busy`: none of what was asked for later may come before these
+ * @param isAgain - the jobs were `busy` before: no later job may be committed before them
  * @param answer - answers a job that is durable before the others of its group are done
  */
 export type CommitGroup<Job> = (
@@ -38,16 +38,16 @@ export interface QueueLimits {
   readonly maxWaiting: number;
   /** how many bytes of bodies may wait */
   readonly maxWaitingBytes: number;
-  /** how many groups may be under way; two unless set */
+  /** how many groups may be committed at once; two unless set */
   readonly mostUnderWay?: number;
 }
 
-/** Nobody waits long for a commit, so it must not grow with the queue. */
+/** A commit must not grow with the queue, because its jobs wait for it. */
 const MAX_GROUP = 512;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
-/** One is written while the next one lies ready; a third would only be older when its turn comes. */
+/** One group is written while the next one is ready. */
 const MOST_UNDER_WAY = 2;
-/** Where the disk takes longer than this, the next one is not made ready before it is needed: what comes meanwhile would miss it. */
+/** If a commit takes longer, the next group is formed only when it is needed, so that it has all jobs until then. */
 const SLOW_COMMIT_MS = 4;
 const HANDOVER_MS = 1;
 const BUSY_RETRY_MS = 25;
@@ -55,10 +55,9 @@ const CLOSE_LIMIT_MS = 10_000;
 const LATE_LOOK_MS = 1_000;
 
 /**
- * Makes durable fast: everything that waits, as what one turn of the event loop has brought, shares one transaction and one
- * sync of the disk, and is answered after it. A lock held elsewhere is waited for without blocking; what is not begun by
- * its deadline leaves the queue, also while the disk hangs. It knows no database: whoever commits a group may do so at once
- * or in another thread.
+ * Commits the jobs of one turn of the event loop in one transaction, with one sync of the disk, and then answers them. It waits
+ * for a lock without blocking. A job that has not begun by its deadline leaves the queue, also while the disk hangs. The commit
+ * may happen at once, or in another thread.
  */
 export class GroupCommit<Job> {
   readonly #commit: CommitGroup<Job>;
@@ -69,13 +68,13 @@ export class GroupCommit<Job> {
   #groupsUnderWay = 0;
   #lastBegunAt = 0;
   #lastTookMs = 0;
-  /** until the next group is formed, beside one that still takes its time */
+  /** until the next group is formed, while another one is committed */
   #heldBack: NodeJS.Timeout | undefined;
   #bytes = 0;
   #scheduled = false;
   #busyTurns = 0;
   #closed = false;
-  /** moves have no deadline, but a locked database must not keep `close` waiting for ever */
+  /** moves have no deadline, but `close` must not wait for a locked database for ever */
   #giveUpAt = Infinity;
   #drained: (() => void) | undefined;
   #lateLook: NodeJS.Timeout | undefined;
@@ -86,7 +85,7 @@ export class GroupCommit<Job> {
   }
 
   /**
-   * Has a job done in the next transaction and resolves with its result when that is on disk.
+   * Does a job in the next transaction, and resolves with its result when it is durable.
    *
    * @param job - it may be done again after a rollback
    * @param bytes - what the job holds in memory while it waits
@@ -104,8 +103,8 @@ export class GroupCommit<Job> {
   }
 
   /**
-   * As `submit`, for the moves of events that are in the inbox already: they are bounded by the number of handlers, and an
-   * attempt that ended must be written however many deliveries wait.
+   * As `submit`, for moves of stored events. The number of handlers bounds them, and an attempt that ended must be written
+   * however many deliveries wait.
    */
   submitMove(job: Job): Promise<unknown> {
     return this.#enqueue(job, 0, Infinity);
@@ -122,8 +121,8 @@ export class GroupCommit<Job> {
   }
 
   /**
-   * Takes nothing more and resolves when everything that waits is settled; after ten seconds also when a group is still
-   * under way, which whoever commits it has to end.
+   * Takes no more jobs, and resolves when all jobs are settled, or after ten seconds; the caller then ends the group that is
+   * still being committed.
    */
   close(): Promise<void> {
     this.#closed = true;
@@ -144,7 +143,7 @@ export class GroupCommit<Job> {
     });
   }
 
-  /** For how long the group that was begun last has been under way; 0 where none is. */
+  /** For how long the group that began last is being committed; 0 if there is none. */
   get underWayMs(): number {
     return this.#groupsUnderWay === 0 ? 0 : performance.now() - this.#lastBegunAt;
   }
@@ -154,18 +153,18 @@ export class GroupCommit<Job> {
   }
 
   #schedule(delayMs = 0): void {
-    // Beside one that finds the lock taken, the next might find it free and come first.
+    // If one group finds the lock taken, the next might find it free and be committed first.
     const most = this.#busyTurns > 0 ? 1 : (this.#limits.mostUnderWay ?? MOST_UNDER_WAY);
     if (this.#scheduled) return;
     if (this.#groupsUnderWay >= most) return this.#lookForLate();
     if (this.#isHeldBack()) return;
     this.#scheduled = true;
-    // setImmediate runs after all sockets of this turn were read: that is what forms the group.
+    // setImmediate runs after all sockets of this turn were read, so the group has all of their jobs.
     if (delayMs === 0) setImmediate(this.#flush);
     else setTimeout(this.#flush, delayMs);
   }
 
-  /** A group that is ready while the one before it still has a while to go would leave out what comes until then. */
+  /** Whether to form the next group later, because the current commit still takes a while: more jobs may come until then. */
   #isHeldBack(): boolean {
     if (this.#groupsUnderWay === 0 || this.#lastTookMs < SLOW_COMMIT_MS || this.#waiting.length >= MAX_GROUP)
       return false;
@@ -196,7 +195,7 @@ export class GroupCommit<Job> {
 
   #run(group: readonly Waiting<Job>[]): void {
     const jobs = group.map(({ job }) => job);
-    // The outcomes of the group come later. They have no effect on a promise that is resolved.
+    // The later outcomes of the group have no effect on a promise that is resolved.
     const done = this.#commit(jobs, this.#busyTurns > 0, (at, result) => group[at]?.resolve(result));
     if (!(done instanceof Promise)) return this.#settle(group, done);
     this.#underWay += group.length;
@@ -234,7 +233,7 @@ export class GroupCommit<Job> {
       this.#busyTurns = 0;
       return;
     }
-    // The group before it may have come back before it.
+    // The group before this one may have come back first.
     this.#waiting = [...again, ...this.#waiting].sort((one, other) => one.arrival - other.arrival);
     this.#busyTurns += 1;
     this.#schedule(Math.ceil(Math.random() * Math.min(2 ** this.#busyTurns, BUSY_RETRY_MS)));

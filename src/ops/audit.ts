@@ -1,8 +1,9 @@
 import type { AnyInbox } from '../inbox/contract.ts';
+import { type AuditFilter, type AuditPage, LINES_LOOKED_AT } from '../inbox/operator/audit.ts';
 import type { PageRequest } from '../inbox/operator/search.ts';
-import type { AuditFilter, AuditPage } from '../inbox/operator/audit.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
+import { number } from './words/format.ts';
 
 const REQUEST: KnownOptions<PageRequest & AuditFilter> = {
   before: true,
@@ -34,4 +35,37 @@ const REQUEST: KnownOptions<PageRequest & AuditFilter> = {
 export async function auditLines(inbox: AnyInbox, request: PageRequest & AuditFilter = {}): Promise<AuditPage> {
   assertOptions('auditLines', request, REQUEST);
   return operationsOf(inbox).lines(request);
+}
+
+export function noneInWords({
+  isFiltered,
+  isFurther,
+  next,
+}: {
+  readonly isFiltered: boolean;
+  readonly isFurther: boolean;
+  readonly next: number | null;
+}): string {
+  if (next !== null) return `No match among the ${number(LINES_LOOKED_AT)} entries searched. Older entries exist.`;
+  if (isFurther) return isFiltered ? 'No older entry matches the filter.' : 'No older entries.';
+  return isFiltered ? 'No entry matches the filter.' : 'No entries yet.';
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const DAY_MS = 24 * 60 * 60_000;
+
+/** The span of a day such as `2026-01-31`, in UTC; `null` if there is no such day. */
+export function spanOfDay(day: string): { readonly since: Date; readonly until: Date } | null {
+  const since = new Date(DAY.test(day) ? `${day}T00:00:00Z` : Number.NaN);
+  // The 31st of February would be a day of March.
+  if (Number.isNaN(since.getTime()) || dayOf(since) !== day) return null;
+  return { since, until: new Date(since.getTime() + DAY_MS) };
+}
+
+export function dayOf(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
+export function dayBefore(at: Date): string {
+  return dayOf(new Date(at.getTime() - DAY_MS));
 }

@@ -1,4 +1,6 @@
 import { basename } from 'node:path';
+import { USUAL_SCHEMA, shownDatabase } from '../host/postgres-url.ts';
+import { inboxOptions, quoted, type NamedInbox } from '../host/shell-words.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { operationsOf } from './operations-of.ts';
@@ -38,7 +40,7 @@ export interface BackupReport {
  */
 export async function backup(inbox: AnyInbox, file: string, by: By): Promise<BackupReport> {
   const operations = operationsOf(inbox);
-  // Its name is enough for the audit, which is copied along: the folder says more about the machine.
+  // Without the folder, which would describe the machine in the copied audit.
   const audit = await operations.note('backup', by, { file: basename(file) }, { bytes: 0 });
   try {
     const bytes = await operations.backup(file);
@@ -48,4 +50,14 @@ export async function backup(inbox: AnyInbox, file: string, by: By): Promise<Bac
     await operations.recount(audit, { bytes: 0, failed: 1 });
     throw failure;
   }
+}
+
+export function copyingCommand(act: 'export' | 'import' | 'backup', named: NamedInbox): string {
+  return ['hookbox events', act, ...inboxOptions(named)].join(' ');
+}
+
+export function copyInPostgres({ db, schema = USUAL_SCHEMA }: NamedInbox = {}, file = 'hookbox.dump'): string {
+  const where = db === undefined ? [] : [quoted(shownDatabase(db))];
+  const command = ['pg_dump', '--format=custom', `--schema=${quoted(schema)}`, `--file=${quoted(file)}`, ...where];
+  return `Back up an inbox in Postgres with pg_dump (the inbox can stay in use): ${command.join(' ')}`;
 }

@@ -1,16 +1,23 @@
-import { delay as sleep, performance } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
+import { delay as sleep, performance } from '../host/real-timers.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
-import type { Act, ActOptions, Bulk, By } from '../inbox/operator/acts.ts';
+import {
+  type Act,
+  type ActOptions,
+  type Bulk,
+  type By,
+  type StoredBulk,
+  bulkFates,
+  type BulkFate,
+  type OutcomePart,
+} from '../inbox/operator/acts.ts';
 import type { EventFilter, PageRequest } from '../inbox/operator/search.ts';
-import { hasEnded, unknownBulk } from '../inbox/rules/bulks.ts';
+import { hasEnded, unknownBulk, runOf } from '../inbox/rules/bulks.ts';
 import { askedByFilter, searchedFor } from '../inbox/rules/decide-act.ts';
 import { assertOptions, type KnownOptions, positive } from '../known-options.ts';
-import { HEARTBEAT_MS, judgedBulks, shownBulk } from './bulk-silence.ts';
 import { operationsOf } from './operations-of.ts';
 
 const PREVIEW_PAGE = 500;
-/** Events a second that a bulk action works at most, unless told otherwise. */
 export const USUAL_RATE = 500;
 const BATCH = 100;
 
@@ -71,7 +78,7 @@ export async function previewBulk(
   const searched = searchedFor(askedByFilter(act, force, filter), filter);
   let examined = 0;
   let found = 0;
-  // From the newest on, so that what arrives meanwhile is not met.
+  // Newest first, so events that arrive meanwhile are not included.
   for (let before: number | null | undefined; before !== null && searched.states.length > 0;) {
     signal?.throwIfAborted();
     const page = await operations.search(searched, { before: before ?? null, limit: PREVIEW_PAGE });
@@ -144,24 +151,20 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
       isOurs = bulk.state === 'running';
       onProgress?.(shownBulk(bulk));
       if (!isOurs) return shownBulk(bulk);
-      // What others have worked meanwhile counts too. Time that was lost is not caught up with.
+      // Events of another process count too. Lost time is not made up for.
       next = Math.max(next + ((bulk.worked - worked) / ratePerSecond) * 1_000, performance.now());
       await until(next, signal, () => operations.reportBulk(id, false));
     }
   } finally {
-    // Without this report its heartbeats end.
+    // Otherwise, it seems stopped only when its heartbeats are missing.
     if (isOurs) await operations.reportBulk(id, true).catch(() => {});
   }
 }
 
-/**
- * Where there is nothing to wait for, deliveries have their turn all the same: each batch waits for a commit with them.
- *
- * @param live - says, in a long wait, that it is still there
- */
+/** @param live - sends a heartbeat during a long wait */
 async function until(time: number, signal: AbortSignal | undefined, live: () => Promise<void>): Promise<void> {
   for (let ms = time - performance.now(); ms >= 1; ms = time - performance.now()) {
-    // An aborted wait is no failure: the loop looks at the signal. Nor is a word that could not be written.
+    // An aborted wait, or a lost heartbeat, is no failure.
     await sleep(Math.min(ms, HEARTBEAT_MS), undefined, signal && { signal }).catch(() => {});
     if (signal?.aborted === true) return;
     if (ms > HEARTBEAT_MS) await live().catch(() => {});
@@ -229,4 +232,149 @@ export async function getBulk(inbox: AnyInbox, id: number): Promise<Bulk | null>
 export async function listBulks(inbox: AnyInbox, page: PageRequest = {}): Promise<readonly Bulk[]> {
   assertOptions('listBulks', page, PAGE);
   return judgedBulks(inbox, () => operationsOf(inbox).bulks(page));
+}
+
+const HEARTBEAT_MS = 2_000;
+/** A living process sends a heartbeat within this time. */
+const LOOK_AGAIN_MS = 1.5 * HEARTBEAT_MS;
+
+/** For each inbox, the last heartbeats of bulk actions that were silent in two checks. */
+const lasting = new WeakMap<object, Map<number, number>>();
+
+function shownBulk({ heartbeat, ...bulk }: StoredBulk): Bulk {
+  const run = runOf({ ...bulk, heartbeat });
+  return { ...bulk, stopped: run === 'reported' ? run : null };
+}
+
+/** Checks twice, a heartbeat apart, before it calls a bulk action silent, because a clock may have jumped. */
+async function judgedBulks(inbox: object, read: () => Promise<readonly StoredBulk[]>): Promise<readonly Bulk[]> {
+  const known = lasting.get(inbox) ?? new Map<number, number>();
+  lasting.set(inbox, known);
+  const isKnown = ({ id, heartbeat }: StoredBulk): boolean => heartbeat !== null && known.get(id) === heartbeat.ms;
+  let bulks = await read();
+  const doubtful = bulks.filter((bulk) => runOf(bulk) === 'silent' && !isKnown(bulk));
+  if (doubtful.length > 0) {
+    await sleep(LOOK_AGAIN_MS);
+    bulks = await read();
+    for (const { id, heartbeat } of doubtful) {
+      const now = bulks.find((bulk) => bulk.id === id)?.heartbeat?.ms;
+      if (heartbeat !== null && now === heartbeat.ms) known.set(id, now);
+    }
+  }
+  return bulks.map((bulk) =>
+    runOf(bulk) === 'silent' && isKnown(bulk) ? { ...shownBulk(bulk), stopped: 'silent' } : shownBulk(bulk),
+  );
+}
+
+/** Events of one step. */
+const STEP = 1_000;
+
+/** The current states of a bulk action's events. */
+export interface BulkOutcome {
+  /** How many events the bulk action acted on. The number grows during the run. */
+  readonly acted: number;
+  /**
+   * How many events are in each state now. `waiting` and `retrying` events are pending; `retrying` ones have failed
+   * before. Nothing else is known about `erased` events.
+   */
+  readonly counts: Readonly<Record<BulkFate, number>>;
+  /**
+   * How many of these events an operator has changed since the bulk action acted on them. Such events are included in
+   * `counts`, in their current state.
+   */
+  readonly again: number;
+  /** How many events are no longer known. The inbox keeps the list of events for a week after the bulk action ends. */
+  readonly forgotten: number;
+}
+
+/** The options of {@link bulkOutcome}. */
+export interface BulkOutcomeOptions {
+  /** Called after each thousand events with the counts so far. `forgotten` is 0 until the end. */
+  readonly onProgress?: (soFar: BulkOutcome) => void;
+  /** Aborts the count. */
+  readonly signal?: AbortSignal;
+}
+
+const OUTCOME: KnownOptions<BulkOutcomeOptions> = { onProgress: 'function', signal: true };
+
+/**
+ * Counts a bulk action's events by their current state, because a rerun of 523 events does not mean that 523 handlers
+ * succeeded. The function counts a thousand events at a time. `listEvents` with the filter `{ bulk: id }` lists the
+ * events.
+ *
+ * @returns `null` if there is no bulk action with this id
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
+ * @throws `signal.reason` if the signal is aborted
+ * @example
+ * ```ts
+ * import { bulkOutcome } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * const outcome = await bulkOutcome(inbox, 1);
+ * if (outcome !== null) console.log(`${outcome.counts.dead} of ${outcome.acted} are dead`);
+ * ```
+ */
+export async function bulkOutcome(
+  inbox: AnyInbox,
+  id: number,
+  options: BulkOutcomeOptions = {},
+): Promise<BulkOutcome | null> {
+  assertOptions('bulkOutcome', options, OUTCOME);
+  const { onProgress, signal } = options;
+  const operations = operationsOf(inbox);
+  const bulk = await operations.bulk(id);
+  if (bulk === null) return null;
+  const tally = new Tally(bulk);
+  for (let after: number | null = 0; after !== null;) {
+    signal?.throwIfAborted();
+    const part = await operations.outcomePart(id, after, STEP);
+    if (part === null) return null;
+    tally.add(part);
+    after = part.next;
+    if (after !== null) onProgress?.({ ...tally.outcome(), forgotten: 0 });
+  }
+  return tally.outcome();
+}
+
+export interface OutcomeAtFirst {
+  readonly outcome: BulkOutcome;
+  /** the number of counted events; `null` for all */
+  readonly ofFirst: number | null;
+}
+
+/** The outcome of the first thousand events, for lists. `null` for a bulk action that never ran. */
+export async function outcomeAtFirst(inbox: AnyInbox, bulk: Bulk): Promise<OutcomeAtFirst | null> {
+  if (bulk.startedAt === null) return null;
+  const part = await operationsOf(inbox).outcomePart(bulk.id, 0, STEP);
+  if (part === null) return null;
+  const tally = new Tally(bulk);
+  tally.add(part);
+  const outcome = tally.outcome();
+  return part.next === null ? { outcome, ofFirst: null } : { outcome: { ...outcome, forgotten: 0 }, ofFirst: STEP };
+}
+
+class Tally {
+  readonly #done: number;
+  readonly #counts = Object.fromEntries(bulkFates.map((fate) => [fate, 0])) as Record<BulkFate, number>; // one for each
+  #again = 0;
+  #found = 0;
+
+  constructor({ counts }: Pick<Bulk, 'counts'>) {
+    this.#done = counts.done ?? 0;
+  }
+
+  add(part: OutcomePart): void {
+    for (const fate of bulkFates) {
+      this.#counts[fate] += part.counts[fate] ?? 0;
+      this.#found += part.counts[fate] ?? 0;
+    }
+    this.#again += part.again;
+  }
+
+  outcome(): BulkOutcome {
+    // During the run, `done` lags behind.
+    const acted = Math.max(this.#found, this.#done);
+    return { acted, counts: { ...this.#counts }, again: this.#again, forgotten: acted - this.#found };
+  }
 }

@@ -47,11 +47,19 @@ export async function eraseEntity(
 ): Promise<EraseReport> {
   assertOptions('eraseEntity', options, OPTIONS);
   const operations = operationsOf(inbox);
-  // As of now: under load there may always be something new.
+  // Up to the newest event of now, as more may keep arriving.
   const [newest] = (await operations.search({}, { limit: 1 })).events;
   for (let left = Infinity; left > 0 && options.signal?.aborted !== true;) {
     left = await operations.indexNew(INDEX_BATCH, newest?.seq ?? 0);
     options.onProgress?.({ step: 'indexing', left });
   }
   return operations.erase(entity, by, options);
+}
+
+/** Where erased data may remain; `null` if nowhere. */
+export function leftInLog(logEmptied: EraseReport['logEmptied']): string | null {
+  if (logEmptied === true) return null;
+  return logEmptied === false
+    ? 'The write-ahead log still holds the erased data, because another process is reading the log. To empty the log, run the erasure again.'
+    : 'Postgres keeps the erased data in dead rows until VACUUM removes the rows, and in archived log files until you delete the files.';
 }

@@ -1,9 +1,10 @@
+import { jsonText } from '../events/json.ts';
+import { performance } from '../host/real-timers.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import { FIRST_LINE, lastLine, pauseLine } from '../inbox/operator/transfer.ts';
 import { isWhole } from '../inbox/operator/export.ts';
 import type { EventFilter } from '../inbox/operator/search.ts';
-import { performance } from '../host/real-timers.ts';
+import { FIRST_LINE, lastLine, pauseLine, readExportLine, type ExportedEvent } from '../inbox/operator/transfer.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -15,9 +16,9 @@ export interface ExportOptions {
   readonly signal?: AbortSignal;
 }
 
-export const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: 'function', signal: true };
+const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: 'function', signal: true };
 
-/** The audit's line of an export is brought up to date this often. */
+/** How often the audit line is updated. */
 const RECOUNT_MS = 1_000;
 
 /**
@@ -60,9 +61,9 @@ export async function* exportEvents(
 }
 
 /**
- * The same of several filters that find different events, one after the other.
+ * Exports the events of several filters, one after the other. The filters must not overlap.
  *
- * @param about - what the audit says of them together
+ * @param about - the filter in the audit line
  */
 export async function* exportOfEach(
   inbox: AnyInbox,
@@ -73,18 +74,18 @@ export async function* exportOfEach(
 ): AsyncGenerator<string, void> {
   const operations = operationsOf(inbox);
   const audit = await operations.note('export', by, about, { events: 0 });
-  // At once: what is stored from now on is not among them.
+  // At once, as events stored from now on are not included.
   const first = operations.exportPages(filters[0]);
   const totals = { events: 0, marks: 0 };
   let recountedAt = performance.now();
   try {
     yield FIRST_LINE;
-    // Before the events: whoever takes them in must not begin to handle these.
+    // Before the events, so that an importing inbox does not begin to handle these.
     if (filters.some(isWhole)) for (const pause of await operations.pausedTypes()) yield pauseLine(pause);
     for (const [n, filter] of filters.entries()) {
       for await (const page of n === 0 ? first : operations.exportPages(filter)) {
         if (signal?.aborted === true) return;
-        // Before they are handed out: the audit shall rather say too much than too little.
+        // Before they are yielded: the audit must not understate an export.
         totals.events += page.events;
         totals.marks += page.marks;
         if (performance.now() - recountedAt > RECOUNT_MS) {
@@ -100,3 +101,148 @@ export async function* exportOfEach(
     await operations.recount(audit, { events: totals.events });
   }
 }
+
+/**
+ * Exports events in human-readable form, oldest first, as lines without line endings. `csv` (RFC 4180) is for
+ * spreadsheets. The first line of a CSV export begins with a byte order mark; add CR LF after each line. `json` has one
+ * line for each event, with the body of the event as JSON where possible. For an export that another inbox can import,
+ * use `exportEvents`.
+ *
+ * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line break is prefixed with `'`. Otherwise, a spreadsheet
+ * would run the cell as a formula. The export contains personal data.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid filter
+ * @throws RangeError for an event that these formats cannot represent; `exportEvents` can export such an event
+ * @example
+ * ```ts
+ * import { exportReadable } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * for await (const line of exportReadable(inbox, 'csv', { actor: 'ada' }, { states: ['dead'] })) console.log(line);
+ * ```
+ */
+export async function* exportReadable(
+  inbox: AnyInbox,
+  format: ReadableFormat,
+  by: By,
+  filter: EventFilter = {},
+  options: ExportOptions = {},
+): AsyncGenerator<string, void> {
+  assertOptions('exportReadable', options, EXPORT_OPTIONS);
+  yield* readableLines(format, exportEvents(inbox, by, filter, options));
+}
+
+export async function* readableLines(
+  format: ReadableFormat,
+  exact: AsyncIterable<string>,
+): AsyncGenerator<string, void> {
+  const lineOf = format === 'csv' ? csvLine : jsonLine;
+  if (format === 'csv') yield SPREADSHEET_MARK + COLUMNS.map(([name]) => name).join(',');
+  for await (const line of exact) {
+    const read = readExportLine(line);
+    if ('fault' in read) throw new RangeError(`An event cannot be written as ${format}: ${read.fault}.`);
+    if ('event' in read) yield lineOf(read.event);
+  }
+}
+
+type Cell = string | number | boolean | null;
+
+const COLUMNS: readonly (readonly [name: string, of: (event: ExportedEvent) => Cell])[] = [
+  ['received', ({ receivedMs }) => timeOf(receivedMs)],
+  ['endpoint', ({ endpoint }) => endpoint],
+  ['id', ({ id }) => id],
+  ['type', ({ type }) => type],
+  ['about', ({ entity }) => entity],
+  ['created', ({ created }) => timeOf(created?.ms ?? null)],
+  ['state', ({ state }) => state],
+  ['dead_reason', ({ deadReason }) => deadReason],
+  ['settled', ({ settledMs }) => timeOf(settledMs)],
+  ['due', ({ state, dueMs }) => (state === 'pending' ? timeOf(dueMs) : null)],
+  ['attempts', ({ begun }) => begun],
+  ['failures', ({ failures }) => failures],
+  ['redeliveries', ({ redeliveries }) => redeliveries?.count ?? 0],
+  ['conflicts', ({ conflict }) => conflict?.count ?? 0],
+  ['verified', ({ verified }) => verified],
+  [
+    'last_error',
+    (event) => {
+      const error = lastErrorOf(event);
+      return error && `${error.name}: ${error.message ?? ''}`;
+    },
+  ],
+  ['body_bytes', ({ body }) => body?.byteLength ?? null],
+];
+
+function csvLine(event: ExportedEvent): string {
+  return COLUMNS.map(([, of]) => csvCell(of(event))).join(',');
+}
+
+const FORMULA = /^[=+\-@\t\r\n]/;
+
+export function csvCell(value: Cell): string {
+  if (value === null) return '';
+  if (typeof value !== 'string') return String(value);
+  const harmless = FORMULA.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+function jsonLine(event: ExportedEvent): string {
+  const { endpoint, id, type, entity, created, verified, state, deadReason, receivedMs, settledMs, dueMs } = event;
+  const { begun: attempts, failures, fingerprint, redeliveries, conflict } = event;
+  const about = {
+    endpoint,
+    id,
+    type,
+    entity,
+    created: timeOf(created?.ms ?? null),
+    verified,
+    state,
+    deadReason,
+    received: timeOf(receivedMs),
+    settled: timeOf(settledMs),
+    due: state === 'pending' ? timeOf(dueMs) : null,
+    attempts,
+    failures,
+    fingerprint,
+    redeliveries: redeliveries?.count ?? 0,
+    conflicts: conflict?.count ?? 0,
+    lastError: lastErrorOf(event),
+    history: event.attempts.map(({ number, trigger, outcome, startedMs, endedMs, error }) => {
+      return { number, trigger, outcome, started: timeOf(startedMs), ended: timeOf(endedMs), error };
+    }),
+  };
+  return `${JSON.stringify(about).slice(0, -1)},${bodyField(event.body)}}`;
+}
+
+/** Unchanged, on one line; in base64 unless it is JSON in UTF-8. */
+function bodyField(body: Uint8Array | null): string {
+  if (body === null) return '"body":null';
+  const text = jsonText(body);
+  // Within JSON texts, line ends are escaped.
+  if (text !== null) return `"body":${text.replaceAll(/[\r\n]+/g, ' ')}`;
+  return `"bodyBase64":${JSON.stringify(Buffer.from(body).toString('base64'))}`;
+}
+
+function lastErrorOf({ attempts }: ExportedEvent): ExportedEvent['attempts'][number]['error'] {
+  return attempts.findLast(({ error }) => error !== null)?.error ?? null;
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+export const readableFormats = ['csv', 'json'] as const;
+/** The formats of {@link exportReadable}. */
+export type ReadableFormat = (typeof readableFormats)[number];
+
+export const exportFormats = ['exact', 'json', 'csv'] as const;
+
+/** A byte order mark, so that spreadsheets read UTF-8. */
+export const SPREADSHEET_MARK = '\ufeff';
+
+export const EXPORT_FORMATS = {
+  exact: 'exact copy, which can be imported',
+  json: 'readable JSON',
+  csv: 'CSV for a spreadsheet',
+} as const satisfies Record<(typeof exportFormats)[number], string>;

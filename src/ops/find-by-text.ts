@@ -9,28 +9,31 @@ import {
   type FoundName,
 } from '../inbox/operator/search.ts';
 import { assertOptions, type KnownOptions, positiveWhole } from '../known-options.ts';
-import { operationsOf } from './operations-of.ts';
 import { nearest } from '../nearest.ts';
+import { operationsOf } from './operations-of.ts';
 
 const USUAL_LIMIT = 50;
 const MOST = 500;
-/** One step ends when it has looked at so many: whoever wants more goes on. */
+/** Of one step. */
 const MOST_EXAMINED = 5_000;
-/** Names that are told, of each kind. */
+/** Of each kind. */
 const NAMES = 5;
-/** With fewer letters of it left, a name is like many others. */
+/** A shorter beginning fits too many names. */
 const FEWEST_LETTERS = 4;
 
 const REQUEST: KnownOptions<FindRequest> = { at: true, limit: true, signal: true };
 
-/** What a text is looked for among, in this order. */
-const PARTS = ['dead', 'retrying', 'others'] as const;
-/** What a text may be taken for. */
+const PARTS = {
+  dead: { states: ['dead'] },
+  retrying: { retrying: true },
+  others: { states: ['pending', 'processing', 'processed', 'ignored', 'discarded'], retrying: false },
+} as const satisfies Record<FindPlace['among'], EventFilter>;
+const PART_NAMES = Object.keys(PARTS) as FindPlace['among'][];
 export const READINGS = ['id', 'entity', 'merchant', 'type', 'text'] as const satisfies readonly TakenFor['takenFor'][];
 
 /** The position of the next step of {@link findEvents}, and how the first step interpreted the text. */
 export interface FindPlace extends TakenFor {
-  readonly among: (typeof PARTS)[number];
+  readonly among: 'dead' | 'retrying' | 'others';
   readonly before: number | null;
 }
 
@@ -64,7 +67,6 @@ interface TakenFor {
   readonly name: string;
 }
 
-/** How a text was read. */
 export interface TextReading extends TakenFor {
   /** The filter that finds the same events. */
   readonly filter: EventFilter;
@@ -114,10 +116,10 @@ export async function findEvents(inbox: AnyInbox, text: string, request: FindReq
 }
 
 /**
- * What a text is taken for.
+ * Decides how to interpret a text.
  *
- * @param kinds - of names that it may be
- * @param taken - for what it was taken by the step before
+ * @param kinds - the kinds of names to look up
+ * @param taken - how the previous step interpreted it
  */
 export async function readText(
   inbox: AnyInbox,
@@ -143,7 +145,7 @@ export async function readText(
   const alike = (name: string): boolean => name.toLowerCase() === wanted.toLowerCase();
   const same = like.filter(({ name }) => alike(name));
   const exact = same.filter(({ name }) => name === wanted);
-  // Several that differ in case alone are told, and all of them found.
+  // Several names that differ only in case are suggested, and the text finds all of them.
   const spelt = new Set(same.map(({ name }) => name)).size === 1 ? same : exact;
   const beginning = new Set(like.map(({ name }) => name)).size === 1 ? like : [];
   const [meant] = spelt.length > 0 ? spelt : beginning;
@@ -152,12 +154,11 @@ export async function readText(
   return type === undefined ? read('text', wanted) : read('type', type);
 }
 
-/** The filter that finds what is called so. */
 export function filterFor({ what, name }: Suggestion): EventFilter {
   return what === 'type' ? { types: [name] } : { [what]: name };
 }
 
-/** One step through what a text was taken for: those that have failed come first. */
+/** One step of a search: dead and retrying events come first. */
 export async function failedFirst(
   inbox: AnyInbox,
   { takenFor, name, filter }: TextReading,
@@ -171,39 +172,27 @@ export async function failedFirst(
   while (place !== null && events.length < most && examined < MOST_EXAMINED) {
     const { among, before }: Pick<FindPlace, 'among' | 'before'> = place;
     const page: EventPage = await operations.search(
-      { ...filter, ...partOf(among) },
+      { ...filter, ...PARTS[among] },
       { before, limit: most - events.length, signal },
     );
     events.push(...page.events);
     examined += page.examined;
-    const following: FindPlace['among'] | undefined = PARTS[PARTS.indexOf(among) + 1];
+    const following: FindPlace['among'] | undefined = PART_NAMES[PART_NAMES.indexOf(among) + 1];
     if (page.next !== null) place = { among, before: page.next };
     else place = following === undefined ? null : { among: following, before: null };
   }
   return { events, examined, next: place === null ? null : { takenFor, name, ...place } };
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for what no step has said */
 function assertPlace({ among, takenFor, name }: FindPlace): void {
-  if (PARTS.includes(among) && READINGS.includes(takenFor) && typeof name === 'string') return;
+  if (PART_NAMES.includes(among) && READINGS.includes(takenFor) && typeof name === 'string') return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `at must be the value of next from the previous step. Its field among must be one of: ${PARTS.join(', ')}.`,
+    `at must be the value of next from the previous step. Its field among must be one of: ${PART_NAMES.join(', ')}.`,
   );
 }
 
-function partOf(among: FindPlace['among']): Pick<EventFilter, 'states' | 'retrying'> {
-  switch (among) {
-    case 'dead':
-      return { states: ['dead'] };
-    case 'retrying':
-      return { retrying: true };
-    case 'others':
-      return { states: ['pending', 'processing', 'processed', 'ignored', 'discarded'], retrying: false };
-  }
-}
-
-/** What may have been meant by a text that nothing fits: what begins as it does, and types that are written nearly so. */
+/** Suggestions for a text without results: names with the longest common beginning, and similar types. */
 export async function suggestionsFor(
   inbox: AnyInbox,
   text: string,
@@ -213,7 +202,7 @@ export async function suggestionsFor(
   const operations = operationsOf(inbox);
   let [low, high] = [FEWEST_LETTERS - 1, wanted.length - 1];
   let like: readonly FoundName[] = [];
-  // What has a longer beginning in common has a shorter one too.
+  // A binary search for the longest beginning that some name has.
   while (low < high) {
     const letters = Math.ceil((low + high) / 2);
     const named = await operations.namesLike(wanted.slice(0, letters), NAMES);
@@ -224,3 +213,15 @@ export async function suggestionsFor(
   const types = /^[a-z]+[._ -]?[a-z]+$/i.test(wanted) ? nearest(wanted, eventTypes).slice(0, NAMES) : [];
   return [...like.slice(0, NAMES), ...types.map((name): Suggestion => ({ what: 'type', name }))];
 }
+
+/** What each kind of name is, where a text is taken for it. */
+export const TAKEN_FOR = {
+  id: 'an event id',
+  entity: 'an entity',
+  merchant: 'a merchant',
+  type: 'an event type',
+  text: 'part of an id, type, name or error',
+} as const satisfies Record<TextReading['takenFor'], string>;
+
+/** Before other names that begin as the text does. */
+export const ALSO_BEGINS = 'Other names that begin with this text:';

@@ -1,5 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import { isImportedId, type EventKey, type StoredEvent } from '../inbox/event.ts';
+import type { EventAct } from '../inbox/operator/audit.ts';
 import type {
   EventFilter,
   DeadGroup,
@@ -7,13 +8,13 @@ import type {
   EventPage,
   EventSummary,
   SearchRequest,
+  RetryGroup,
 } from '../inbox/operator/search.ts';
-import type { Attempt } from '../inbox/work.ts';
+import { retryGroupsOf, fingerprintOf } from '../inbox/rules/error-groups.ts';
 import type { Wait } from '../inbox/rules/waiting.ts';
-import type { EventAct } from '../inbox/operator/audit.ts';
+import type { Attempt } from '../inbox/work.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
-import { whyWaiting } from './why-waiting.ts';
 
 const PAGE: KnownOptions<SearchRequest> = { before: true, beforeAt: true, limit: true, order: true, signal: true };
 const COUNT: KnownOptions<CountOptions> = { signal: true };
@@ -153,7 +154,7 @@ export async function deadGroups(inbox: AnyInbox): Promise<readonly DeadGroup[]>
   return operationsOf(inbox).deadGroups();
 }
 
-/** Entries of the same time stay in the order of this function, which is the one they happened in. */
+/** Entries of the same time stay in this order, in which they happened. */
 function timelineOf(
   summary: EventSummary,
   event: StoredEvent,
@@ -162,9 +163,9 @@ function timelineOf(
 ): readonly TimelineEntry[] {
   const { redeliveries, conflict } = event;
   const timeline: TimelineEntry[] = isImportedId(event) ? [] : [{ what: 'stored', at: event.receivedAt }];
-  const untold = redeliveries.count - redeliveries.recent.length;
-  if (untold > 0 && redeliveries.firstAt !== null) {
-    timeline.push({ what: 'redeliveries', at: redeliveries.firstAt, count: untold });
+  const earlier = redeliveries.count - redeliveries.recent.length;
+  if (earlier > 0 && redeliveries.firstAt !== null) {
+    timeline.push({ what: 'redeliveries', at: redeliveries.firstAt, count: earlier });
   }
   for (const at of redeliveries.recent) timeline.push({ what: 'redelivered', at });
   for (const at of conflict?.recent ?? []) timeline.push({ what: 'conflict', at });
@@ -173,4 +174,96 @@ function timelineOf(
   if (summary.dueAt !== null) timeline.push({ what: 'due', at: summary.dueAt });
   if (summary.settledAt !== null) timeline.push({ what: 'settled', at: summary.settledAt, state: summary.state });
   return timeline.toSorted((one, other) => one.at.getTime() - other.at.getTime());
+}
+
+/**
+ * Explains why an event has not been processed yet, according to the rules that processors follow. The reason may be an
+ * older event of its entity, a missing processor, or the time of the next attempt. The result also counts the newer
+ * events of the entity that are waiting. Returns `null` if the event is processed, dead or unknown.
+ *
+ * @param now - milliseconds since 1970; a processor last seen more than ten minutes before this time counts as gone
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
+ * @example
+ * ```ts
+ * import { whyWaiting } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * const wait = await whyWaiting(inbox, { endpoint: 'default', id: 'evt_2' });
+ * if (wait?.reason === 'behind') {
+ *   const { event, waiting } = wait.blocker;
+ *   console.log(`behind ${event.id}, which has failed ${event.failures} times; ${waiting.count} wait`);
+ * }
+ * ```
+ */
+export async function whyWaiting(inbox: AnyInbox, key: EventKey, now = Date.now()): Promise<Wait | null> {
+  const [wait = null] = await operationsOf(inbox).waits([key], now);
+  return wait;
+}
+
+const GROUPED_AT_ONCE = 500;
+const MOST_GROUPED = 5_000;
+
+/**
+ * Groups retrying events by the text of their last error, as `deadGroups` does for dead events. Returns the 200 largest
+ * groups, largest first. The function examines the 5,000 newest retrying events; if more exist, `more` is `true` in
+ * each group. The filter `{ retrying: true, fingerprint }` selects the events of a group, for example for
+ * `previewBulk`.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
+ * @example
+ * ```ts
+ * import { retryGroups } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * for (const { count, sample, nextDueAt } of await retryGroups(inbox)) {
+ *   console.log(count, sample?.message, nextDueAt?.toISOString());
+ * }
+ * ```
+ */
+export async function retryGroups(inbox: AnyInbox): Promise<readonly RetryGroup[]> {
+  const operations = operationsOf(inbox);
+  const events: EventSummary[] = [];
+  let before: number | null = null;
+  do {
+    const page = await operations.search({ retrying: true }, { before, limit: GROUPED_AT_ONCE });
+    events.push(...page.events);
+    before = page.next;
+  } while (before !== null && events.length < MOST_GROUPED);
+  return retryGroupsOf(events, before !== null);
+}
+
+/** The fewest attempts that are folded. */
+const FOLDED_FROM = 3;
+
+export interface FoldedAttempts {
+  readonly what: 'attempts';
+  readonly at: Date;
+  readonly attempts: readonly [Attempt, ...Attempt[]];
+  readonly last: Attempt;
+}
+
+/** Folds successive attempts with the same outcome and the same error, apart from ids, numbers and quoted text. */
+export function foldedTimeline(timeline: readonly TimelineEntry[]): readonly (TimelineEntry | FoldedAttempts)[] {
+  const runs: { readonly print: string | null; readonly entries: TimelineEntry[] }[] = [];
+  for (const entry of timeline) {
+    const print = entry.what === 'attempt' ? printOf(entry.attempt) : null;
+    const run = runs.at(-1);
+    if (run !== undefined && print !== null && run.print === print) run.entries.push(entry);
+    else runs.push({ print, entries: [entry] });
+  }
+  return runs.flatMap(({ entries }): readonly (TimelineEntry | FoldedAttempts)[] => {
+    const [first, ...rest] = entries.flatMap((entry) => (entry.what === 'attempt' ? entry.attempt : []));
+    const last = rest.at(-1);
+    if (first === undefined || last === undefined || entries.length < FOLDED_FROM) return entries;
+    return [{ what: 'attempts', at: first.startedAt, attempts: [first, ...rest], last }];
+  });
+}
+
+/** Equal for attempts that are folded; `null` for one that is not. */
+function printOf({ outcome, error, trigger, number }: Attempt): string | null {
+  if (outcome === 'processed' || error === null) return null;
+  // A rerun begins a new entry.
+  return `${outcome} ${fingerprintOf(error)}${trigger === 'manual' ? ` from ${number}` : ''}`;
 }

@@ -44,7 +44,6 @@ const OPTIONS: KnownOptions<ImportHandledOptions> = {
   signal: true,
 };
 
-/** What one transaction takes: deliveries share its commit. */
 const BATCH_IDS = 100;
 const LONGEST_ENDPOINT = 1_000;
 
@@ -81,7 +80,10 @@ export async function importHandled(
 ): Promise<ImportHandledReport> {
   assertOptions('importHandled', options, OPTIONS);
   const { endpoint = 'default', dryRun = false, from, onProgress, signal } = options;
-  assertEndpoint(endpoint);
+  if (typeof endpoint !== 'string' || endpoint === '' || endpoint.length > LONGEST_ENDPOINT) {
+    const message = `importHandled: endpoint must be a name of 1 to ${LONGEST_ENDPOINT} characters, not ${kindOf(endpoint)}.`;
+    throw new ConfigurationError('INVALID_OPTION', message);
+  }
   const operations = operationsOf(inbox);
   const counts = { imported: 0, known: 0 };
   const notProcessed: { id: string; state: EventState }[] = [];
@@ -90,16 +92,16 @@ export async function importHandled(
 
   for await (const batch of batches(ids)) {
     const now = by.now ?? Date.now();
-    const records = batch.map((id) => ({
-      event: handledEvent({ endpoint, id }, now),
-      raisesMark: false,
-      trusted: false,
-    }));
+    const records = batch.map((id) => {
+      return { event: handledEvent({ endpoint, id }, now), raisesMark: false, trusted: false };
+    });
     const taken = await operations.importSome(records, audit === null ? { dryRun } : { audit });
     counts.imported += taken.imported;
-    const open = taken.known + taken.different === 0 ? [] : await statesOtherThanProcessed(inbox, endpoint, batch);
-    notProcessed.push(...open);
-    counts.known += taken.known + taken.different - open.length;
+    const known = taken.known + taken.different;
+    const stored = known === 0 ? [] : await Promise.all(batch.map((id) => inbox.get({ endpoint, id })));
+    const open = stored.filter((event) => event !== null).filter(({ state }) => state !== 'processed');
+    notProcessed.push(...open.map(({ id, state }) => ({ id, state })));
+    counts.known += known - open.length;
     onProgress?.({ ...counts });
     if (signal?.aborted === true) break;
   }
@@ -123,18 +125,7 @@ async function* batches(ids: AsyncIterable<string> | Iterable<string>): AsyncGen
   if (batch.size > 0) yield [...batch];
 }
 
-async function statesOtherThanProcessed(
-  inbox: AnyInbox,
-  endpoint: string,
-  ids: readonly string[],
-): Promise<{ id: string; state: EventState }[]> {
-  const events = await Promise.all(ids.map((id) => inbox.get({ endpoint, id })));
-  return events.flatMap((event) =>
-    event === null || event.state === 'processed' ? [] : [{ id: event.id, state: event.state }],
-  );
-}
-
-/** A tombstone about which the inbox knows nothing but the id. */
+/** A tombstone with nothing but an id. */
 function handledEvent(key: { readonly endpoint: string; readonly id: string }, now: number): ExportedEvent {
   return {
     ...key,
@@ -159,10 +150,4 @@ function handledEvent(key: { readonly endpoint: string; readonly id: string }, n
     redeliveries: null,
     conflict: null,
   };
-}
-
-function assertEndpoint(endpoint: unknown): void {
-  if (typeof endpoint === 'string' && endpoint !== '' && endpoint.length <= LONGEST_ENDPOINT) return;
-  const message = `importHandled: endpoint must be a name of 1 to ${LONGEST_ENDPOINT} characters, not ${kindOf(endpoint)}.`;
-  throw new ConfigurationError('INVALID_OPTION', message);
 }

@@ -1,30 +1,29 @@
 import { ConfigurationError } from '../errors.ts';
-import { utf8Of } from './import-text.ts';
 import { LONGEST_LINE } from '../inbox/operator/transfer.ts';
 
 /**
- * The lines of a stream, in UTF-8 or UTF-16, with a byte order mark or without. Only a line feed ends one: other
- * characters that `readline` breaks lines at may stand in JSON.
+ * The lines of a stream, in UTF-8 or UTF-16, with a byte order mark or without. Only a line feed ends a line: other characters at
+ * which `readline` breaks lines may be part of JSON.
  *
- * @param onRead - told how many bytes were read
+ * @param onRead - gets the number of bytes of each chunk
  * @throws ConfigurationError for a line of hundreds of megabytes, and for a compressed file
  */
 export async function* linesOf(
   stream: AsyncIterable<Uint8Array>,
   onRead: (bytes: number) => void = () => {},
 ): AsyncGenerator<string, void> {
-  let unfinished: Uint8Array[] = [];
+  let unfinished: string[] = [];
   let length = 0;
-  for await (const chunk of utf8Of(counted(stream, onRead))) {
-    let from = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
-      yield Buffer.concat([...unfinished, chunk.subarray(from, end)]).toString();
+  for await (const text of textsOf(stream, onRead)) {
+    const lines = text.split('\n');
+    const rest = lines.pop() ?? '';
+    for (const line of lines) {
+      yield [...unfinished, line].join('');
       unfinished = [];
       length = 0;
-      from = end + 1;
     }
-    unfinished.push(chunk.subarray(from));
-    length += chunk.byteLength - from;
+    unfinished.push(rest);
+    length += rest.length;
     if (length > LONGEST_LINE) {
       throw new ConfigurationError(
         'INVALID_OPTION',
@@ -32,17 +31,56 @@ export async function* linesOf(
       );
     }
   }
-  if (length > 0) yield Buffer.concat(unfinished).toString();
+  if (length > 0) yield unfinished.join('');
 }
 
-async function* counted(
+async function* textsOf(
   stream: AsyncIterable<Uint8Array>,
   onRead: (bytes: number) => void,
-): AsyncGenerator<Uint8Array, void> {
+): AsyncGenerator<string, void> {
+  let head = Buffer.alloc(0);
+  let decoder: InstanceType<typeof TextDecoder> | null = null;
   for await (const chunk of stream) {
     onRead(chunk.byteLength);
-    yield chunk;
+    if (decoder !== null) yield decoder.decode(chunk, { stream: true });
+    else {
+      head = Buffer.concat([head, chunk]);
+      if (head.byteLength < FIRST_BYTES) continue;
+      decoder = decoderFor(head);
+      yield decoder.decode(head, { stream: true });
+    }
   }
+  yield decoder === null ? decoderFor(head).decode(head) : decoder.decode();
 }
 
-const LINE_FEED = 0x0a;
+/** The first bytes of compressed files, the name of the format, and the command that decompresses it. */
+const COMPRESSED: readonly (readonly [first: readonly number[], name: string, command: string])[] = [
+  [[0x1f, 0x8b], 'gzip', 'gunzip'],
+  [[0x28, 0xb5, 0x2f, 0xfd], 'zstd', 'unzstd'],
+  [[0x50, 0x4b, 0x03, 0x04], 'zip', 'unzip'],
+  [[0x42, 0x5a, 0x68], 'bzip2', 'bunzip2'],
+  [[0xfd, 0x37, 0x7a, 0x58, 0x5a], 'xz', 'unxz'],
+];
+/** Byte order marks, and the first character of an export without one. Editors and PowerShell write UTF-16. */
+const UTF_16: readonly (readonly [first: readonly number[], encoding: 'utf-16le' | 'utf-16be'])[] = [
+  [[0xff, 0xfe], 'utf-16le'],
+  [[0x7b, 0x00], 'utf-16le'],
+  [[0xfe, 0xff], 'utf-16be'],
+  [[0x00, 0x7b], 'utf-16be'],
+];
+/** The longest of these. */
+const FIRST_BYTES = 5;
+
+function decoderFor(head: Uint8Array): InstanceType<typeof TextDecoder> {
+  const begins = ([first]: readonly [readonly number[], ...unknown[]]): boolean =>
+    first.every((byte, at) => head[at] === byte);
+  const compressed = COMPRESSED.find(begins);
+  if (compressed !== undefined) {
+    const [, name, command] = compressed;
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `The file is compressed (${name}). Decompress it first: ${command}. Nothing was imported.`,
+    );
+  }
+  return new TextDecoder(UTF_16.find(begins)?.[1]);
+}

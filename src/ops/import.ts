@@ -9,7 +9,7 @@ import {
   type ImportCounts,
   type ImportRecord,
 } from '../inbox/operator/transfer.ts';
-import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
+import { importedEvent } from '../inbox/operator/imported-event.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import type { EndpointType } from '../inbox/rules/pauses.ts';
 import { operationsOf } from './operations-of.ts';
@@ -108,46 +108,33 @@ export async function importEvents(
   const counts = { imported: 0, known: 0, different: 0 };
   const about = { ...(from !== undefined && { from }), ...(trusted && { trusted }) };
   const audit = dryRun ? null : await operations.note('import', by, about, counts);
-  const take = async (records: readonly ImportRecord[]): Promise<void> => {
-    const taken = await operations.importSome(records, audit === null ? { dryRun } : { audit });
-    counts.imported += taken.imported;
-    counts.known += taken.known;
-    counts.different += taken.different;
-    onProgress?.({ ...counts });
-  };
-
+  const rules = { trusted, entity, now: Date.now() };
   const paused: EndpointType[] = [];
-  for await (const { pauses, records, fault } of batches(lines, { trusted, entity, now: Date.now() })) {
+  let pauses: ExportedPause[] = [];
+  let records: ImportRecord[] = [];
+  let characters = 0;
+
+  /** Imports what was read. The pauses come first, so that no processor begins to handle their events. */
+  async function flush(): Promise<void> {
     for (const { reason, ...lane } of dryRun ? [] : pauses) {
       await operations.pauseType(lane, { ...by, ...(reason !== null && { reason }) });
       paused.push(lane);
     }
-    if (records.length > 0) await take(records);
-    if (fault !== null) throw new ConfigurationError('INVALID_OPTION', fault);
-    if (signal?.aborted === true) break;
+    if (records.length > 0) {
+      const taken = await operations.importSome(records, audit === null ? { dryRun } : { audit });
+      counts.imported += taken.imported;
+      counts.known += taken.known;
+      counts.different += taken.different;
+      onProgress?.({ ...counts });
+    }
+    pauses = [];
+    records = [];
+    characters = 0;
   }
-  return { ...counts, audit, ...(paused.length > 0 && { paused }) };
-}
 
-interface Batch {
-  /** before anything of the records is here */
-  readonly pauses: readonly ExportedPause[];
-  readonly records: readonly ImportRecord[];
-  /** why reading ended after these */
-  readonly fault: string | null;
-}
-
-/** Reads the lines of an export, as many at a time as one transaction takes. */
-async function* batches(
-  lines: AsyncIterable<string> | Iterable<string>,
-  rules: ImportRules,
-): AsyncGenerator<Batch, void> {
-  let pauses: ExportedPause[] = [];
-  let records: ImportRecord[] = [];
-  let characters = 0;
   const seen = { events: 0, marks: 0 };
   let number = 0;
-  let place: 'before' | 'within' | 'behind' = 'before';
+  let place: Place = 'before';
   for await (const given of lines) {
     number += 1;
     // `readline` leaves a byte order mark where it is.
@@ -156,52 +143,48 @@ async function* batches(
     const line = readExportLine(text);
     const record = 'event' in line ? importedEvent(line.event, rules) : null;
     const fault = faultOf(line, place, seen) ?? (record !== null && 'fault' in record ? record.fault : null);
-    if (fault !== null)
-      return yield {
-        pauses,
-        records,
-        fault: `Line ${number} cannot be imported: ${fault}. The lines before it were imported. ${SAFE_AGAIN}`,
-      };
+    if (fault !== null) {
+      await flush();
+      const message = `Line ${number} cannot be imported: ${fault}. The lines before it were imported. ${SAFE_AGAIN}`;
+      throw new ConfigurationError('INVALID_OPTION', message);
+    }
     if ('first' in line) place = 'within';
-    if ('end' in line) place = 'behind';
+    if ('end' in line) place = 'after';
     if ('event' in line) seen.events += 1;
     if ('mark' in line) seen.marks += 1;
     if (record !== null && 'event' in record) records.push(record);
-    else if ('mark' in line && rules.trusted) records.push(line);
-    else if ('pause' in line && rules.trusted) pauses.push(line.pause);
+    else if ('mark' in line && trusted) records.push(line);
+    else if ('pause' in line && trusted) pauses.push(line.pause);
     else continue;
     characters += text.length;
     if (records.length < BATCH_LINES && characters < BATCH_CHARACTERS) continue;
-    yield { pauses, records, fault: null };
-    pauses = [];
-    records = [];
-    characters = 0;
+    await flush();
+    if (signal?.aborted === true) return report();
   }
-  yield { pauses, records, fault: place === 'behind' ? null : endedEarly(number, place) };
+  await flush();
+  if (place !== 'after') throw new ConfigurationError('INVALID_OPTION', endedEarly(number, place));
+  return report();
+
+  function report(): ImportReport {
+    return { ...counts, audit, ...(paused.length > 0 && { paused }) };
+  }
 }
+
+/** Where in the export reading is. */
+type Place = 'before' | 'within' | 'after';
 
 const SAFE_AGAIN = 'Importing them again is safe.';
 
-function faultOf(
-  line: ReturnType<typeof readExportLine>,
-  place: 'before' | 'within' | 'behind',
-  seen: ExportTotals,
-): string | null {
+function faultOf(line: ReturnType<typeof readExportLine>, place: Place, seen: ExportTotals): string | null {
   if ('fault' in line) return line.fault;
-  if (place === 'behind') return 'it follows the last line of the export';
+  if (place === 'after') return 'it follows the last line of the export';
   if ((place === 'before') !== 'first' in line) {
     return place === 'before' ? 'the first line of the export is missing' : 'it begins a second export';
   }
   if (!('end' in line) || (line.end.events === seen.events && line.end.marks === seen.marks)) return null;
-  const { events, marks } = line.end;
-  return (
-    `it says that the export has ${plural(events, 'event')} and ${entities(marks)}, but the file has ` +
-    `${plural(seen.events, 'event')} and ${entities(seen.marks)}`
-  );
-}
-
-function entities(count: number): string {
-  return plural(count, 'entity', 'entities');
+  const inWords = ({ events, marks }: ExportTotals): string =>
+    `${plural(events, 'event')} and ${plural(marks, 'entity', 'entities')}`;
+  return `it says that the export has ${inWords(line.end)}, but the file has ${inWords(seen)}`;
 }
 
 function endedEarly(lines: number, place: 'before' | 'within'): string {

@@ -1,13 +1,19 @@
+import { eventTypes } from '../events/event-types.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
+import {
+  LATENCY_BUCKETS_MS,
+  latencyBound,
+  type Counted,
+  type CountTotal,
+  ownTypesAmong,
+} from '../inbox/rules/counted.ts';
 import { type Gauges } from '../inbox/operator/counts.ts';
-import { LATENCY_BUCKETS_MS, latencyBound, type Counted, type CountTotal } from '../inbox/rules/counted.ts';
 import { EVERYTHING } from '../inbox/work.ts';
 import { isReason } from '../receive/outcome.ts';
 import { VERSION } from '../version.ts';
 import { operationsOf } from './operations-of.ts';
-import { exposition, EXPOSITION_TYPE, gauge, typeLabels, type Family, type Sample } from './metric-family.ts';
-import { vitalSigns } from './vital-signs.ts';
-import { watch } from './watch.ts';
+import type { Traffic } from './traffic.ts';
+import { watch, type Watch } from './watch.ts';
 
 /** The response to a Prometheus scrape. */
 export interface Metrics {
@@ -59,19 +65,19 @@ export async function metrics(inbox: AnyInbox): Promise<Metrics> {
   ]);
   const types = typeLabels(Object.keys(watched.lastSeen));
   const families = [
-    ...standing(gauges, due, now),
-    paused(pauses.length),
+    ...currentState(gauges, due, now),
+    gauge('hookbox_paused_types', 'Paused types, counted per endpoint.', pauses.length),
     ...vitalSigns(watched, types),
     ...counters(totals, types),
-    ...histograms(totals),
+    histogram('hookbox_answer_seconds', 'Time from the arrival of a delivery to its response', 'answer-ms', totals),
+    histogram('hookbox_handler_seconds', 'Run time of handlers', 'handler-ms', totals),
   ];
   return { contentType: EXPOSITION_TYPE, text: exposition(families) };
 }
 
-function standing(gauges: Gauges, due: number | null, now: number): Family[] {
-  const { oldestPending } = gauges;
+function currentState(gauges: Gauges, due: number | null, now: number): Family[] {
   const states = ['pending', 'processing', 'dead', 'ignored', 'discarded'] as const;
-  const waited = oldestPending === null ? 0 : Math.max(0, now - oldestPending.since.getTime()) / 1_000;
+  const secondsSince = (ms: number | undefined | null): number => Math.max(0, now - (ms ?? now)) / 1_000;
   return [
     gauge('hookbox_build_info', 'Version of hookbox.', [{ value: 1, labels: { version: VERSION } }]),
     gauge(
@@ -84,25 +90,90 @@ function standing(gauges: Gauges, due: number | null, now: number): Family[] {
       '1 if hookbox_events reached its counting limit and more events exist.',
       states.map((state) => ({ value: gauges[state].more ? 1 : 0, labels: { state } })),
     ),
-    gauge('hookbox_retrying_events', 'Pending events with a failed attempt, counted up to 10,000.', [
-      { value: gauges.retrying.count, labels: {} },
-    ]),
+    gauge(
+      'hookbox_retrying_events',
+      'Pending events with a failed attempt, counted up to 10,000.',
+      gauges.retrying.count,
+    ),
     gauge(
       'hookbox_oldest_pending_seconds',
       'Time since the oldest pending event was received or rerun; 0 if no event is pending.',
-      [{ value: waited, labels: {} }],
+      secondsSince(gauges.oldestPending?.since.getTime()),
     ),
     gauge(
       'hookbox_oldest_due_seconds',
       'Longest time since an event became due or its lease expired; 0 if no event is due. Events of paused types do not count.',
-      [{ value: due === null ? 0 : Math.max(0, now - due) / 1_000, labels: {} }],
+      secondsSince(due),
     ),
   ];
 }
 
-/** Their names are what people have typed: no label. */
-function paused(count: number): Family {
-  return gauge('hookbox_paused_types', 'Paused types, counted per endpoint.', [{ value: count, labels: {} }]);
+function vitalSigns(
+  { traffic: { all, endpoints }, processors, handled, missing, unhandled }: Watch,
+  types: ReadonlySet<string>,
+): Family[] {
+  const ofEach = (value: (lane: Traffic) => number | null): Sample[] =>
+    [all, ...endpoints].flatMap((lane) => {
+      const figure = value(lane);
+      return figure === null
+        ? []
+        : { value: figure, labels: lane.endpoint === null ? {} : { endpoint: lane.endpoint } };
+    });
+  const alarm = (alarm: Traffic['alarm']) => ofEach((lane) => (lane.alarm === alarm ? 1 : 0));
+  return [
+    gauge(
+      'hookbox_last_received_timestamp_seconds',
+      'Unix time of the latest accepted delivery in the last 36 days; absent if unknown.',
+      ofEach(({ lastReceived }) => lastReceived && lastReceived.getTime() / 1_000),
+    ),
+    gauge(
+      'hookbox_usual_gap_seconds',
+      'Usual time between deliveries at this hour of the day; absent if unknown.',
+      ofEach(({ usualGapMs }) => usualGapMs && usualGapMs / 1_000),
+    ),
+    gauge('hookbox_silent', '1 if no delivery is arriving even though earlier days had many.', alarm('silent')),
+    gauge(
+      'hookbox_rejecting',
+      '1 if nearly all deliveries are rejected, for example because the secret is wrong.',
+      alarm('rejecting'),
+    ),
+    gauge('hookbox_processors', 'Running processors.', processors.length),
+    gauge(
+      'hookbox_missing_processors',
+      'Endpoints that had a processor in the last seven days and have none now.',
+      missing.length,
+    ),
+    gauge(
+      'hookbox_unhandled_events',
+      'Events that have waited at least ten minutes because no processor handles their type, counted up to 1,000 per type.',
+      unhandled.waiting.reduce((sum, { count }) => sum + count, 0),
+    ),
+    gauge(
+      'hookbox_processor_last_seen_timestamp_seconds',
+      'Unix time when a processor for the type was last seen; * stands for all types.',
+      lastSeenByType(handled, types),
+    ),
+  ];
+}
+
+/** One series per type and, if processors name several endpoints, one per type and endpoint. */
+function lastSeenByType(handled: Watch['handled'], types: ReadonlySet<string>): Sample[] {
+  const seen = new Map<string, Sample>();
+  const see = (type: string, seenAt: Date, at: { readonly endpoint?: string }): void => {
+    const labels = { type: type === '*' || types.has(type) ? type : 'other', ...at };
+    const key = JSON.stringify(labels);
+    seen.set(key, { value: Math.max(seen.get(key)?.value ?? 0, seenAt.getTime() / 1_000), labels });
+  };
+  const named = handled.filter(({ endpoint }) => endpoint !== '*');
+  const areSeveral = new Set(named.map(({ endpoint }) => endpoint)).size > 1;
+  for (const { endpoint, type, seenAt } of handled) {
+    see(type, seenAt, {});
+    if (!areSeveral) continue;
+    // A processor for every endpoint handles its types at each.
+    for (const one of endpoint === '*' ? named.filter((other) => other.type === type) : [{ endpoint }])
+      see(type, seenAt, { endpoint: one.endpoint });
+  }
+  return [...seen.values()];
 }
 
 const COUNTERS = {
@@ -118,62 +189,43 @@ const COUNTERS = {
   hookbox_discarded_total: 'Events discarded by operators.',
 } as const;
 
-interface Counting {
-  readonly counter: keyof typeof COUNTERS;
-  readonly outcome?: string;
-  /** which label its detail is */
-  readonly by?: 'type' | 'reason';
-}
-
-type OfDeliveries = Exclude<Counted, 'answer-ms' | 'handler-ms' | 'type-ms' | 'arrived' | 'refused'>;
-
-const COUNTED: Readonly<Record<OfDeliveries, Counting>> = {
-  stored: { counter: 'hookbox_deliveries_total', outcome: 'stored', by: 'type' },
-  duplicate: { counter: 'hookbox_deliveries_total', outcome: 'duplicate' },
-  rejected: { counter: 'hookbox_deliveries_total', outcome: 'rejected', by: 'reason' },
-  conflict: { counter: 'hookbox_conflicts_total' },
-  processed: { counter: 'hookbox_attempts_total', outcome: 'processed', by: 'type' },
-  failed: { counter: 'hookbox_attempts_total', outcome: 'failed', by: 'type' },
-  dead: { counter: 'hookbox_attempts_total', outcome: 'dead', by: 'type' },
-  ignored: { counter: 'hookbox_ignored_total', by: 'type' },
-  rerun: { counter: 'hookbox_reruns_total', by: 'type' },
-  discarded: { counter: 'hookbox_discarded_total', by: 'type' },
-};
+/** What each counter counts, its label `outcome`, and the label that has the detail. */
+const COUNTED: readonly (readonly [
+  what: Counted,
+  counter: keyof typeof COUNTERS,
+  outcome: string | null,
+  by: 'type' | 'reason' | null,
+])[] = [
+  ['stored', 'hookbox_deliveries_total', 'stored', 'type'],
+  ['duplicate', 'hookbox_deliveries_total', 'duplicate', null],
+  ['rejected', 'hookbox_deliveries_total', 'rejected', 'reason'],
+  ['conflict', 'hookbox_conflicts_total', null, null],
+  ['processed', 'hookbox_attempts_total', 'processed', 'type'],
+  ['failed', 'hookbox_attempts_total', 'failed', 'type'],
+  ['dead', 'hookbox_attempts_total', 'dead', 'type'],
+  ['ignored', 'hookbox_ignored_total', null, 'type'],
+  ['rerun', 'hookbox_reruns_total', null, 'type'],
+  ['discarded', 'hookbox_discarded_total', null, 'type'],
+];
 
 function counters(totals: readonly CountTotal[], types: ReadonlySet<string>): Family[] {
-  const counted = Object.entries(COUNTED).flatMap(([what, { counter, outcome, by }]) => {
-    const labelled = (detail: string) => ({
-      ...(outcome && { outcome }),
-      ...(by && { [by]: known(by, detail, types) }),
+  const samplesOf = ([what, , outcome, by]: (typeof COUNTED)[number]): Sample[] => {
+    const isKnown = (detail: string): boolean => (by === 'type' ? types.has(detail) : isReason(detail));
+    const sample = (detail: string, value: number): Sample => ({
+      value,
+      labels: { ...(outcome && { outcome }), ...(by && { [by]: isKnown(detail) ? detail : 'other' }) },
     });
-    // A series that begins with its first event hides that one from `rate`. Reasons are many, and most never occur.
+    // `rate` misses the first event of a series that begins with it. Reasons are many, and most never occur.
     const zeros = by === 'reason' ? [] : by === 'type' ? [...types] : [''];
-    return [
-      ...zeros.map((detail) => ({ counter, value: 0, labels: labelled(detail) })),
-      ...totals
-        .filter((total) => total.what === what)
-        .map(({ detail, count }) => ({ counter, value: count, labels: labelled(detail) })),
-    ];
-  });
+    const counted = totals.filter((total) => total.what === what);
+    return [...zeros.map((detail) => sample(detail, 0)), ...counted.map(({ detail, count }) => sample(detail, count))];
+  };
   return Object.entries(COUNTERS).map(([name, help]) => ({
     name,
     help,
     type: 'counter',
-    values: counted.filter(({ counter }) => counter === name),
+    values: COUNTED.filter(([, counter]) => counter === name).flatMap(samplesOf),
   }));
-}
-
-/** Whatever an inbox holds, the values of a label are those that this hookbox knows. */
-function known(by: 'type' | 'reason', detail: string, types: ReadonlySet<string>): string {
-  const isKnown = by === 'type' ? types.has(detail) : isReason(detail);
-  return isKnown ? detail : 'other';
-}
-
-function histograms(totals: readonly CountTotal[]): Family[] {
-  return [
-    histogram('hookbox_answer_seconds', 'Time from the arrival of a delivery to its response', 'answer-ms', totals),
-    histogram('hookbox_handler_seconds', 'Run time of handlers', 'handler-ms', totals),
-  ];
 }
 
 function histogram(name: string, help: string, what: Counted, totals: readonly CountTotal[]): Family {
@@ -195,10 +247,57 @@ function histogram(name: string, help: string, what: Counted, totals: readonly C
   values.push({ metricName: `${name}_sum`, labels: {}, value: sum });
   values.push({ metricName: `${name}_count`, labels: {}, value: count });
   // Only the buckets are kept, so the sum is an estimate; histogram_quantile does not use it.
-  return {
-    name,
-    help: `${help}; the sum is estimated from bucket midpoints.`,
-    type: 'histogram',
-    values,
-  };
+  return { name, help: `${help}; the sum is estimated from bucket midpoints.`, type: 'histogram', values };
+}
+
+/** A metric with its samples. Samples with the same labels are added up. */
+export interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly values: readonly Sample[];
+}
+
+export interface Sample {
+  readonly value: number;
+  readonly labels: Readonly<Record<string, string | number>>;
+  /** for a histogram: the name with `_bucket`, `_sum` or `_count` */
+  readonly metricName?: string;
+}
+
+/** The values of the label `type`: known types, those that handlers name or have named, and what the rest counts as. */
+function typeLabels(handled: Iterable<string>): ReadonlySet<string> {
+  return new Set([...eventTypes, ...ownTypesAmong(handled), 'other', 'invalid']);
+}
+
+function gauge(name: string, help: string, values: readonly Sample[] | number): Family {
+  return { name, help, type: 'gauge', values: typeof values === 'number' ? [{ value: values, labels: {} }] : values };
+}
+
+export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** The text format of Prometheus, version 0.0.4. */
+export function exposition(families: readonly Family[]): string {
+  return families.map((family) => `${familyText(family)}\n`).join('\n');
+}
+
+function familyText({ name, help, type, values }: Family): string {
+  const sums = new Map<string, number>();
+  for (const { metricName = name, labels, value } of values) {
+    const series = `${metricName}${labelsText(labels)}`;
+    sums.set(series, (sums.get(series) ?? 0) + value);
+  }
+  const lines = [...sums].map(([series, value]) => `${series} ${value}`);
+  return [`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`, ...lines].join('\n');
+}
+
+function labelsText(labels: Sample['labels']): string {
+  const texts = Object.entries(labels).map(
+    ([label, value]) => `${label}="${escaped(String(value)).replaceAll('"', '\\"')}"`,
+  );
+  return texts.length === 0 ? '' : `{${texts.join(',')}}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }

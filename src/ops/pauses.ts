@@ -1,14 +1,17 @@
 import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
-import type { By } from '../inbox/operator/acts.ts';
+import type { By, Bulk } from '../inbox/operator/acts.ts';
 import type { Pause } from '../inbox/operator/pauses.ts';
-import type { EndpointType, StoredPause } from '../inbox/rules/pauses.ts';
-import { assertLane } from '../inbox/rules/pauses.ts';
+import { type EndpointType, type StoredPause, assertLane } from '../inbox/rules/pauses.ts';
+import { seenSince } from '../inbox/rules/processors.ts';
+import type { RunningProcessor } from '../inbox/work.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { nearest } from '../nearest.ts';
 import { oneLine } from '../printable.ts';
 import { operationsOf } from './operations-of.ts';
-import { nearest } from '../nearest.ts';
+import { listed, plural, timestamp } from './words/format.ts';
+import { typesText } from './health.ts';
 
 /** The options of {@link resumeType}. */
 export interface PauseOptions {
@@ -78,7 +81,7 @@ async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
   const { handled } = await inbox.processors(Date.now());
   const known = new Set([...eventTypes, ...handled.map((each) => each.type).filter((each) => each !== '*')]);
   if (known.has(type)) return;
-  // An index has the pending events; of the others it looks at the newest.
+  // Pending events have an index; of the others, only the newest are examined.
   for (const filter of [{ types: [type], states: ['pending'] }, { types: [type] }] as const) {
     if ((await operations.search(filter, { limit: 1 })).events.length > 0) return;
   }
@@ -139,4 +142,77 @@ export async function pausedTypes(inbox: AnyInbox): Promise<readonly Pause[]> {
 
 function laneOf(type: string, { endpoint = 'default' }: PauseOptions): EndpointType {
   return { endpoint, type };
+}
+
+/** Why events wait although they are due. */
+export interface HeldUp {
+  readonly paused: readonly StoredPause[];
+  readonly hasProcessor: boolean;
+  readonly unhandled: readonly string[];
+}
+
+export interface HeldUpLanes {
+  readonly types: readonly string[];
+  /** `null` for any endpoint */
+  readonly endpoints: readonly string[] | null;
+}
+
+export async function heldUp(inbox: AnyInbox, { types, endpoints }: HeldUpLanes, now = Date.now()): Promise<HeldUp> {
+  const [pauses, { processors }] = await Promise.all([pausedTypes(inbox), inbox.processors(now)]);
+  const isMeant = ({ endpoint, type }: EndpointType): boolean =>
+    types.includes(type) && (endpoints === null || endpoints.includes(endpoint));
+  const handles = (processor: RunningProcessor, type: string): boolean =>
+    (processor.types === '*' || processor.types.includes(type)) &&
+    (processor.endpoints === '*' ||
+      endpoints === null ||
+      processor.endpoints.some((endpoint) => endpoints.includes(endpoint)));
+  return {
+    paused: pauses.filter(isMeant),
+    hasProcessor: processors.length > 0,
+    unhandled: types.filter((type) => !processors.some((processor) => handles(processor, type))),
+  };
+}
+
+export function lanesOf({ breakdown }: Pick<Bulk, 'breakdown'>): HeldUpLanes {
+  const endpoints = Object.keys(breakdown.endpoints);
+  return {
+    types: Object.keys(breakdown.types).filter((type) => type !== 'invalid' && type !== 'other'),
+    endpoints: endpoints.includes('other') ? null : endpoints,
+  };
+}
+
+/** The endpoints that processors name; empty while a processor handles every endpoint. */
+export async function namedEndpoints(inbox: AnyInbox, now: number): Promise<readonly string[]> {
+  const { handled } = await inbox.processors(now);
+  if (handled.some(({ endpoint, seenAt }) => endpoint === '*' && seenAt.getTime() > seenSince(now))) return [];
+  const named = handled.map(({ endpoint }) => endpoint).filter((endpoint) => endpoint !== '*');
+  return [...new Set(named)].toSorted();
+}
+
+export function pausedInWords({ type, endpoint, since, actor, reason }: StoredPause): string {
+  const at = endpoint === 'default' ? '' : ` at ${oneLine(endpoint, 40)}`;
+  const why = reason === null ? '' : `: ${oneLine(reason, 300)}`;
+  return `${oneLine(type, 80)}${at} was paused by ${oneLine(actor, 60)} at ${timestamp(since)}${why}`;
+}
+
+const MOST_ENDPOINTS = 5;
+
+/** A warning about a pause whose endpoint may be a typo. */
+export function strangerInWords(endpoint: string, named: readonly string[]): string | null {
+  if (named.length === 0 || named.includes(endpoint)) return null;
+  const shown = named.slice(0, MOST_ENDPOINTS).map((each) => oneLine(each, 40));
+  const rest = named.length - shown.length;
+  const all = listed(rest === 0 ? shown : [...shown, plural(rest, 'other')]);
+  return `No running processor handles events of the endpoint ${oneLine(endpoint, 40)}. Running processors handle ${all}.`;
+}
+
+export function heldUpInWords({ paused, hasProcessor, unhandled }: HeldUp): readonly string[] {
+  const each = unhandled.length === 1 ? 'its' : 'their';
+  return [
+    ...paused.map((pause) => `${pausedInWords(pause)}. Its events wait until you resume the type.`),
+    ...(hasProcessor ? [] : ['No processor is running. The events wait until you start one.']),
+    ...(hasProcessor && unhandled.length > 0
+      ? [`No running processor handles ${typesText(unhandled)}: ${each} events are waiting.`]
+      : []),
+  ];
 }

@@ -36,9 +36,9 @@ const CRITERIA: KnownOptions<PruneCriteria> = { settledBefore: true, states: 'li
 const FIRST_BATCH = 20;
 const SMALLEST_BATCH = 5;
 const LARGEST_BATCH = 1_000;
-/** For how long a batch should hold the writer: a delivery that arrives meanwhile waits for its end. */
+/** How long a batch should hold the writer, while deliveries wait. */
 const GOAL_MS = 2;
-/** And the writer is left alone for so many times as long, so that most deliveries meet none. */
+/** The pause after a batch, in multiples of its time. */
 const REST = 4;
 
 /**
@@ -94,10 +94,7 @@ export async function pruneEvents(
   return { pruned, audit };
 }
 
-/**
- * What processors and receivers have an inbox do once a minute. Where there are only functions none of them lives that
- * long, and a prune on a schedule is what there is.
- */
+/** Runs the upkeep that long-lived processors and receivers run once a minute. */
 export async function keepUp(inbox: AnyInbox, by: By, signal?: AbortSignal): Promise<void> {
   if (inbox.upkeep === undefined) return;
   const [newest] = (await operationsOf(inbox).search({}, { limit: 1 })).events;
@@ -105,10 +102,10 @@ export async function keepUp(inbox: AnyInbox, by: By, signal?: AbortSignal): Pro
   await inbox.upkeep({ now: () => by.now ?? Date.now(), isOpen, upTo: newest?.seq ?? 0 });
 }
 
-/** As many events as should take as long as it shall; at most twice as many as before, since one quick step says little. */
+/** At most twice as many as before, because one quick step may be chance. */
 function nextBatch(batch: number, { pruned, workMs }: PruneStep): number {
   if (pruned === 0) return batch;
-  // What a commit costs is the disk's, and no reason for smaller batches.
+  // The commit takes the same time for a smaller batch.
   const fitting = Math.floor((pruned * GOAL_MS) / workMs);
   return Math.min(Math.max(fitting, SMALLEST_BATCH), 2 * batch, LARGEST_BATCH);
 }

@@ -34,7 +34,7 @@ export function redactBody(body: Uint8Array, key: Uint8Array = randomBytes(32)):
       case '{':
       case '[':
         path.push(name);
-        // What stands in a list is called by the name of the list.
+        // Items of a list have the name of the list.
         if (tokens.kind === '{') name = null;
         break;
       case '}':
@@ -64,9 +64,9 @@ export function redactBody(body: Uint8Array, key: Uint8Array = randomBytes(32)):
 const COUNTS = new Set(['quantity', 'item_count', 'previous_quantity', 'current_quantity']);
 const PLAIN_WORDS = new Set(['object', 'status', 'currency', 'fulfillment_method']);
 const ID = /^[a-z]{1,12}_(?=[^_]*[0-9A-Z])[A-Za-z0-9]{6,}$/;
-/** Also one that does not exist, such as the 30th of February: it must not become one that does. */
+/** Times that do not exist, such as 30 February, stay too. */
 const TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/;
-/** Anything longer, or anything but a word, is a text that a person wrote. */
+/** Other values of these fields may be a text that a person wrote. */
 const WORD = /^[A-Za-z][\w-]{0,31}$/;
 
 class Redaction {
@@ -131,7 +131,7 @@ class Redaction {
   }
 }
 
-/** What is beyond ASCII by its kind, and by how many bytes it takes in UTF-8. */
+/** Replacements beyond ASCII, by kind and by length in UTF-8. */
 const OTHERS: readonly (readonly [kind: RegExp, others: Readonly<Record<number, readonly string[]>>])[] = [
   [
     /\p{L}/u,
@@ -144,7 +144,7 @@ const OTHERS: readonly (readonly [kind: RegExp, others: Readonly<Record<number, 
   [/[\p{Nl}\p{No}]/u, { 2: [...'²³¹¼½¾'], 3: [...'①②③④⑤⑥⑦⑧⑨'], 4: [...'𐄇𐄈𐄉𐄊𐄋𐄌𐄍𐄎𐄏'] }],
   [/\p{M}/u, { 2: charactersFrom(0x0300, 16), 3: charactersFrom(0x20d0, 13), 4: charactersFrom(0xe0100, 240) }],
 ];
-/** How a picture is drawn: not a part of the text. */
+/** Variation selectors, and the frame of a keycap. */
 const PICTURE_MARK = /[\uFE0E\uFE0F\u20E3]/;
 
 function charactersFrom(first: number, count: number): readonly string[] {
@@ -164,7 +164,7 @@ function alike(character: string, letters: number, next: (bound: number) => numb
   return /\p{Lu}/u.test(character) && Buffer.byteLength(character) === 2 ? drawn.toUpperCase() : drawn;
 }
 
-/** The 0 in whose script a digit is written; Unicode has the ten digits of a script one after the other, from 0 on. */
+/** The 0 of a digit's script. In Unicode, the ten digits of a script are consecutive. */
 function zeroOf(digit: string): number {
   const code = digit.codePointAt(0) ?? 0;
   let first = code;
@@ -172,7 +172,7 @@ function zeroOf(digit: string): number {
   return code - ((code - first) % 10);
 }
 
-/** With escapes for what is not ASCII where the original had some. */
+/** Escapes characters beyond ASCII if the original did. */
 function written(token: string, value: string): string {
   const json = JSON.stringify(value);
   if (!token.includes('\\u')) return json;

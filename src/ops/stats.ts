@@ -1,17 +1,11 @@
 import { ConfigurationError } from '../errors.ts';
 import type { AnyInbox, Operations } from '../inbox/contract.ts';
-import type { Gauges, RejectedDelivery } from '../inbox/operator/counts.ts';
+import { type Gauges, type RejectedDelivery } from '../inbox/operator/counts.ts';
+import { latencyBound, type Counted, type CountTotal } from '../inbox/rules/counted.ts';
 import { assertOptions, type KnownOptions, positiveWhole } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
-import { Sums, type Totals, type TypeTotals } from './counted-sums.ts';
-import type { Percentiles } from './percentiles.ts';
-import type { Processing } from './processors.ts';
-import type { AllTraffic } from './traffic/what-comes-in.ts';
-import type { Unhandled } from './unhandled.ts';
-import { watch } from './watch.ts';
-
-export type { Totals, TypeTotals } from './counted-sums.ts';
-export type { Percentiles } from './percentiles.ts';
+import type { AllTraffic } from './traffic.ts';
+import { type Processing, type Unhandled, watch } from './watch.ts';
 
 /** The result of {@link stats}: a time span, and the current state. */
 export interface Stats {
@@ -141,7 +135,6 @@ export async function stats(inbox: AnyInbox, options: StatsOptions = {}): Promis
   };
 }
 
-/** What was counted in each step, and in all of them. */
 async function countedSteps(
   operations: Operations,
   startOf: (step: number) => number,
@@ -184,4 +177,108 @@ function part(some: number, all: number): number {
  */
 export async function rejectedDeliveries(inbox: AnyInbox, limit = 100): Promise<readonly RejectedDelivery[]> {
   return operationsOf(inbox).rejected(positiveWhole('limit', limit));
+}
+
+/** Numbers of events, attempts and deliveries in a time span. */
+export interface Totals {
+  readonly stored: number;
+  readonly duplicate: number;
+  readonly conflict: number;
+  readonly processed: number;
+  /** Attempts that failed and will be retried. */
+  readonly failed: number;
+  readonly dead: number;
+  readonly ignored: number;
+  readonly rerun: number;
+  readonly discarded: number;
+  /** Deliveries that were not accepted, for any reason. */
+  readonly rejected: number;
+}
+
+/** Numbers for one type in a time span. */
+export type TypeTotals = Pick<Totals, 'stored' | 'processed' | 'failed' | 'dead'>;
+
+export const TOTALS = [
+  'stored',
+  'duplicate',
+  'conflict',
+  'processed',
+  'failed',
+  'dead',
+  'ignored',
+  'rerun',
+  'discarded',
+  'rejected',
+] as const satisfies readonly (keyof Totals)[];
+const TYPE_TOTALS = ['stored', 'processed', 'failed', 'dead'] as const satisfies readonly (keyof TypeTotals)[];
+
+export class Sums {
+  readonly #sums = new Map<string, Map<string, number>>();
+
+  add({ what, detail, count }: CountTotal): void {
+    let details = this.#sums.get(what);
+    if (details === undefined) {
+      details = new Map();
+      this.#sums.set(what, details);
+    }
+    details.set(detail, (details.get(detail) ?? 0) + count);
+  }
+
+  of(what: Counted): ReadonlyMap<string, number> {
+    return this.#sums.get(what) ?? new Map<string, number>();
+  }
+
+  totals(): Totals {
+    return figures(TOTALS, (what) => [...this.of(what).values()].reduce((a, b) => a + b, 0));
+  }
+
+  byType(): Readonly<Record<string, TypeTotals>> {
+    const types = new Set(TYPE_TOTALS.flatMap((what) => [...this.of(what).keys()]));
+    return Object.fromEntries(
+      Array.from(types, (type) => [type, figures(TYPE_TOTALS, (what) => this.of(what).get(type) ?? 0)]),
+    );
+  }
+
+  percentiles(what: 'answer-ms' | 'handler-ms'): Percentiles {
+    return percentilesOf(new Map(Array.from(this.of(what), ([detail, times]) => [latencyBound(detail), times])));
+  }
+
+  msByType(): Readonly<Record<string, Percentiles>> {
+    const types = new Map<string, Map<number, number>>();
+    for (const [detail, times] of this.of('type-ms')) {
+      const space = detail.lastIndexOf(' ');
+      const type = detail.slice(0, space);
+      const buckets = types.get(type) ?? new Map<number, number>();
+      types.set(type, buckets.set(latencyBound(detail.slice(space + 1)), times));
+    }
+    return Object.fromEntries(Array.from(types, ([type, buckets]) => [type, percentilesOf(buckets)]));
+  }
+}
+
+function figures<Name extends string>(names: readonly Name[], of: (name: Name) => number): Record<Name, number> {
+  return Object.fromEntries(names.map((name) => [name, of(name)])) as Record<Name, number>; // of exactly these names
+}
+
+/**
+ * Percentiles of durations, in milliseconds. Half of the durations were at most `p50`, 90 % at most `p90`, and 99 % at
+ * most `p99`.
+ */
+export interface Percentiles {
+  readonly count: number;
+  readonly p50: number | null;
+  readonly p90: number | null;
+  readonly p99: number | null;
+  readonly max: number | null;
+}
+
+/** @param buckets - the count for each upper bound; a percentile is the upper bound of its bucket, so it is never too low */
+export function percentilesOf(buckets: ReadonlyMap<number, number>): Percentiles {
+  const filled = [...buckets].filter(([, times]) => times > 0).sort(([a], [b]) => a - b);
+  const count = filled.reduce((sum, [, times]) => sum + times, 0);
+  const boundOf = (part: number): number | null => {
+    const rank = Math.ceil(count * part);
+    let upTo = 0;
+    return filled.find(([, times]) => (upTo += times) >= rank)?.[0] ?? null;
+  };
+  return { count, p50: boundOf(0.5), p90: boundOf(0.9), p99: boundOf(0.99), max: filled.at(-1)?.[0] ?? null };
 }

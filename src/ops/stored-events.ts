@@ -1,7 +1,7 @@
 import type { AnyInbox } from '../inbox/contract.ts';
+import { operationsOf } from './operations-of.ts';
 import type { StoredEvent, EventState } from '../inbox/event.ts';
 
-/** Which events are meant; all that is given has to fit. */
 export interface StoredEventFilter {
   readonly endpoint?: string;
   /** one of these types */
@@ -20,10 +20,9 @@ export interface StoredEventFilter {
 const PAGE = 50;
 
 /**
- * The stored events that fit, in the order of arrival, a page at a time. What is stored while they are read is not among
- * them.
+ * The stored events that fit, in the order of arrival, without those that arrive meanwhile.
  *
- * @param through - the `seq` of the last one to look at; the newest of now unless set
+ * @param through - the `seq` of the last event; by default that of the newest
  */
 export async function* storedEvents(
   inbox: Pick<AnyInbox, 'list' | 'operations'>,
@@ -43,32 +42,10 @@ export async function* storedEvents(
   }
 }
 
-/** The `seq` of the newest event; 0 when there is none. */
-export async function newestSeq(inbox: Pick<AnyInbox, 'list' | 'operations'>): Promise<number> {
-  if (inbox.operations === undefined) return newestByHalving(inbox);
-  const { events } = await inbox.operations.search({}, { limit: 1 });
+/** 0 without events. */
+export async function newestSeq(inbox: Pick<AnyInbox, 'operations'>): Promise<number> {
+  const { events } = await operationsOf(inbox).search({}, { limit: 1 });
   return events[0]?.seq ?? 0;
-}
-
-/** An inbox that cannot be looked into lists its events in the order of arrival alone. */
-async function newestByHalving(inbox: Pick<AnyInbox, 'list'>): Promise<number> {
-  const after = async (seq: number): Promise<number | null> =>
-    (await inbox.list({ after: seq, limit: 1 }))[0]?.seq ?? null;
-
-  let newest = 0;
-  let bound: number | null = null;
-  for (let step = 1; bound === null; step *= 2) {
-    const found = await after(newest + step - 1);
-    if (found === null) bound = newest + step - 1;
-    else newest = found;
-  }
-  while (newest < bound) {
-    const middle = Math.floor((newest + bound) / 2);
-    const found = await after(middle);
-    if (found === null) bound = middle;
-    else newest = found;
-  }
-  return newest;
 }
 
 function fits(event: StoredEvent, { endpoint, types, states, since, until }: StoredEventFilter): boolean {

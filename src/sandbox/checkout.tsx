@@ -9,7 +9,6 @@ import type { Store } from './store.ts';
 
 const OUTCOMES = Object.keys(CARDS) as readonly PaymentOutcome[];
 
-/** Of a form with one field. */
 const MOST_BYTES = 10_000;
 
 const WORDS: Readonly<Record<PaymentOutcome, string>> = {
@@ -20,8 +19,8 @@ const WORDS: Readonly<Record<PaymentOutcome, string>> = {
 };
 
 /**
- * The page that a setup intent leads to (interface 4.8, A11). Its address is all that lets somebody in, as with the
- * real one; forms of other sites are refused, and no card number is ever asked for.
+ * The page of a setup intent (interface 4.8, A11). As in the real service, its address is the only secret. It refuses
+ * forms of other sites, and never asks for a card number.
  */
 export function createCheckout(store: Store, assumptions: Assumptions, logger: Logger): Hono {
   const app = createOwnPage(assumptions, logger, 'a checkout');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { getBulk, previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { rerunEvents } from '../../src/ops/rerun.ts';
+import { rerunEvents } from '../../src/ops/act-on-events.ts';
 import { accessibilityFaults } from './accessibility.ts';
 import { openBrowser } from './browser.ts';
 import { outageDay } from './inboxes/outage-day.ts';

@@ -8,7 +8,7 @@ import { findEvents } from '../../src/ops/find-by-text.ts';
 import { getEvent, listEvents } from '../../src/ops/find.ts';
 import { importEvents } from '../../src/ops/import.ts';
 import { pruneEvents } from '../../src/ops/prune.ts';
-import { rerunEvents } from '../../src/ops/rerun.ts';
+import { rerunEvents } from '../../src/ops/act-on-events.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { orderEvent } from '../helpers/order-event.ts';

@@ -1,14 +1,22 @@
 import Database from 'better-sqlite3';
-import { copyFileSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync, existsSync } from 'node:fs';
+import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { InboxOpenError } from '../../src/errors.ts';
+import { openConnection, whyNoTemporaryFiles } from '../../src/inbox/sqlite/opening/better-sqlite.ts';
 import { migrate } from '../../src/inbox/sqlite/opening/schema.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { Child } from '../helpers/child.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { inOwnMounts } from '../helpers/own-mounts.ts';
 import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
+import { START } from '../helpers/virtual-clock.ts';
+import { ANY } from '../ops/events-in-states.ts';
 
 const OPENING = new URL('opening-process.ts', import.meta.url);
 const LOCK_HOLDER = new URL('lock-holder.ts', import.meta.url);
@@ -261,3 +269,135 @@ async function readList(file: string) {
   await using inbox = sqliteInbox(file);
   return inbox.list();
 }
+
+/** What a handler can read through `ctx.transaction`. */
+async function readByHandler(inbox: ReturnType<typeof sqliteInbox>, sql: string): Promise<unknown> {
+  const event = orderEvent('evt_1');
+  await store(inbox, event);
+  const claimed = await inbox.claimOne(event, { ...ANY, now: START });
+  if (typeof claimed === 'string') throw new Error(claimed);
+  const attempt = { now: () => START, signal: new AbortController().signal };
+  let read: unknown;
+  await inbox.transaction(
+    claimed.lease,
+    (database) => {
+      read = database.prepare(sql).get();
+    },
+    attempt,
+  );
+  return read;
+}
+
+it('a file may hold views that reach for what only a program should use: ours do not follow them', async () => {
+  const file = scratchFile();
+  const hostile = new Database(file);
+  hostile.exec('CREATE VIEW orders AS SELECT * FROM pragma_database_list');
+  expect(hostile.prepare('SELECT file FROM orders').get()).toEqual({ file });
+  hostile.close();
+  await using inbox = sqliteInbox(file);
+  await expect(readByHandler(inbox, 'SELECT file FROM orders')).rejects.toThrow('unsafe use');
+});
+
+it("the merchant's own connection keeps what they have set", async () => {
+  const database = merchantDatabase();
+  database.exec('CREATE VIEW files AS SELECT * FROM pragma_database_list');
+  await using inbox = sqliteInbox({ database });
+  expect(await readByHandler(inbox, 'SELECT name FROM files')).toEqual({ name: 'main' });
+  expect(database.pragma('trusted_schema', { simple: true })).toBe(1);
+});
+
+it.each([
+  ['a C library that is too old', "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found"],
+  ['a binary of glibc on musl', 'Error loading shared library ld-linux-x86-64.so.2: No such file or directory'],
+  ['a binary for another processor', 'better_sqlite3.node: invalid ELF header'],
+])('%s: says that it is the binary, and what it needs', async (_, said) => {
+  const file = scratchFile();
+  await using child = new Child(new URL('unfit-binary.ts', import.meta.url), [file, said]);
+  const refused = await child.line();
+  expect(refused).toMatch(/^SQLITE_DOES_NOT_LOAD: better-sqlite3 does not load on /);
+  for (const part of [said, `${platform()} ${arch()}`, 'x64 or arm64', 'glibc 2.34 or newer, or musl', 'npm ci']) {
+    expect(refused).toContain(part);
+  }
+  expect(await child.line()).toContain('better-sqlite3 does not load on');
+  expect(existsSync(file)).toBe(false);
+});
+
+const SERVER = new URL('without-temporary-files.ts', import.meta.url);
+const report = z.object({
+  stored: z.number(),
+  handled: z.number(),
+  ready: z.union([z.literal(true), z.string()]),
+  attempts: z.array(z.string()),
+  backup: z.string(),
+  exported: z.number(),
+  log: z.array(z.object({ message: z.string(), facts: z.object({ cause: z.string().optional() }).loose() })),
+});
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Puts other disks in place of the folders for temporary files; a checkout that lies in one of them stays in its place. */
+function withTemporaryFolders(mounted: string, then: string): readonly string[] {
+  return inOwnMounts(`
+    mount --bind '${ROOT}' /mnt
+    for at in /tmp /var/tmp; do
+      mount -t tmpfs ${mounted} none $at
+      case '${ROOT}' in $at/*) mkdir -p '${ROOT}'; mount --bind /mnt '${ROOT}';; esac
+      ${then}
+    done
+    cd /proc`);
+}
+
+/** As `docker run --read-only` has it; SQLite would take the working directory where no other folder will do. */
+const READ_ONLY = withTemporaryFolders('', 'mount -o remount,ro $at');
+/** Everything that SQLite may write to is full. */
+const FULL = withTemporaryFolders('-o size=4k', 'head -c 4096 /dev/zero > $at/full');
+
+const OF_SQLITE = /\(SQLITE_(CANTOPEN|FULL|IOERR_\w+)\)$/;
+
+async function served(around: readonly string[], source: string): Promise<z.infer<typeof report>> {
+  await using server = new Child(SERVER, [scratchFile(), source], around);
+  return report.parse(JSON.parse(await server.line()));
+}
+
+describe.runIf(platform() === 'linux')('where SQLite can make no temporary file', () => {
+  it.each([
+    ['as the root is read-only, with a thread', READ_ONLY, 'thread'],
+    ['as the root is read-only, on the loop', READ_ONLY, 'loop'],
+    ["as the root is read-only, beside a merchant's connection", READ_ONLY, 'merchant in memory'],
+    ['as the disk of /tmp is full', FULL, 'thread'],
+  ])('a burst is stored and handled, and operators can do their work: %s', async (_, around, source) => {
+    const done = await served(around, source);
+    expect(done).toMatchObject({ stored: 200, handled: 200, ready: true, backup: 'made', log: [] });
+    expect(done.exported).toBeGreaterThan(200);
+  });
+
+  describe.each([
+    ['as the root is read-only', READ_ONLY],
+    ['as the disk of /tmp is full', FULL],
+  ])('%s', (_, around) => {
+    it("a merchant's connection with temporary files says what to set, and uses up no attempt", async () => {
+      const { stored, attempts, log } = await served(around, 'merchant');
+      expect(stored).toBe(200);
+      expect(log[0]?.message).toContain('PRAGMA temp_store = MEMORY');
+      expect(log[0]?.facts.cause).toMatch(OF_SQLITE);
+      expect(attempts.length).toBeGreaterThan(0);
+      expect(attempts.filter((outcome) => outcome !== 'interrupted' && outcome !== 'running')).toEqual([]);
+    });
+  });
+
+  it("a merchant's connection without a thread beside it is not ready, and the log has the code", async () => {
+    const { ready, log } = await served(READ_ONLY, 'merchant, loop');
+    expect(ready).toMatch(OF_SQLITE);
+    const claim = log.find(({ message }) => message === 'cannot claim events');
+    expect(claim?.facts.cause).toBe(ready);
+  });
+});
+
+it('every connection of ours has its temporary data in memory', () => {
+  const database = openConnection(scratchFile());
+  expect(database.pragma('temp_store', { simple: true })).toBe(2);
+  database.close();
+});
+
+it('elsewhere SQLite can make temporary files', () => {
+  expect(whyNoTemporaryFiles()).toBeNull();
+});

@@ -5,15 +5,15 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventKey } from '../../src/inbox/event.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import { discardEvents } from '../../src/ops/discard.ts';
-import { rerunEvents } from '../../src/ops/rerun.ts';
-import { later } from '../helpers/incoming-event.ts';
+import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { later } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { testActs } from './acts.conformance.ts';
 import { bury, FAILED, handled } from './events-in-states.ts';
+import { testRetryNow, type RetriedStore } from './retry-now.conformance.ts';
 
 const ADA: By = { actor: 'ada', reason: 'the shop was down', now: START + 1_000 };
 
@@ -79,3 +79,12 @@ function rowOf(id: string): Record<string, unknown> {
   if (row === undefined) throw new Error(`${id} is gone`);
   return row as Record<string, unknown>;
 }
+
+testRetryNow('retrying now in SQLite', async () => {
+  const database = merchantDatabase();
+  const inbox = sqliteInbox({ database });
+  onTestFinished(() => inbox.close());
+  const store: RetriedStore = { inbox, notified: 0, bury: async (id) => bury(database, id) };
+  inbox.onPending(() => (store.notified += 1));
+  return store;
+});

@@ -1,11 +1,12 @@
 import type Database from 'better-sqlite3';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { By } from '../../src/inbox/operator/acts.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import type { By } from '../../src/inbox/operator/acts.ts';
+import { addCounts } from '../../src/inbox/operator/audit.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { orderEvent } from '../helpers/order-event.ts';
@@ -66,4 +67,12 @@ it('no filter of the audit goes through it whole', async () => {
 
 it('an inbox in memory has none, and says so', async () => {
   await expect(auditLines(memoryInbox())).rejects.toThrow('sqliteInbox');
+});
+
+it.each([
+  [{}, { erased: 2 }, { erased: 2 }],
+  [{ erased: 3 }, { erased: 2, inProcessing: 1 }, { erased: 5, inProcessing: 1 }],
+  [{ other: 1, erased: 3 }, { erased: 0 }, { other: 1, erased: 3 }],
+])('a line that has counted %j counts %j more', (before, more, after) => {
+  expect(addCounts(before, more)).toEqual(after);
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bodyDiff, type BodyDiff } from '../../src/ops/body/body-diff.ts';
+import { bodyDiff, type BodyDiff, differenceInWords } from '../../src/ops/body/body-diff.ts';
 import { createMask } from '../../src/ops/body/mask.ts';
-import { differenceInWords } from '../../src/ops/words/diff-words.ts';
 
 const diffOf = (one: string | Uint8Array, other: string | Uint8Array, ...masked: string[]): BodyDiff =>
   bodyDiff(Buffer.from(one), Buffer.from(other), createMask(masked).mask);

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import { bulkOutcome, type BulkOutcome } from '../../src/ops/bulk-outcome.ts';
-import { previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { discardEvents } from '../../src/ops/discard.ts';
+import { bulkOutcome, type BulkOutcome, previewBulk, runBulk } from '../../src/ops/bulks.ts';
+import { discardEvents } from '../../src/ops/act-on-events.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { getEvent, listEvents } from '../../src/ops/find.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { filterOfFate, outcomeInWords } from '../../src/ops/words/outcome-words.ts';
+import { filterOfFate, outcomeInWords } from '../../src/ops/words/act-words.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { FAILED, handleAgain, handled, invalidThen, RETRY } from './events-in-states.ts';

@@ -5,7 +5,7 @@ import type { EventKey } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { cancelBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { rerunEvents } from '../../src/ops/rerun.ts';
+import { rerunEvents } from '../../src/ops/act-on-events.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../helpers/incoming-event.ts';

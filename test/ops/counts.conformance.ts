@@ -5,7 +5,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Gauges } from '../../src/inbox/operator/counts.ts';
 import type { Counted, CountTotal } from '../../src/inbox/rules/counted.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
-import { discardEvents } from '../../src/ops/discard.ts';
+import { discardEvents } from '../../src/ops/act-on-events.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later, severalIncoming } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';

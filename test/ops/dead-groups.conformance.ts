@@ -4,7 +4,7 @@ import type { IncomingEvent } from '../../src/inbox/event.ts';
 import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { deadGroups } from '../../src/ops/find.ts';
-import { rerun } from '../../src/ops/rerun.ts';
+import { rerun } from '../../src/ops/act-on-events.ts';
 import { invalidIncoming, later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';

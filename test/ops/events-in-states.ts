@@ -6,7 +6,7 @@ import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
-import { discardEvents } from '../../src/ops/discard.ts';
+import { discardEvents } from '../../src/ops/act-on-events.ts';
 
 export const failure = { name: 'Error', message: 'the shop is down', stack: 'Error: the shop is down' };
 export const FAILED: Settlement = { outcome: 'dead', reason: 'failed', error: failure };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { getEvent } from '../../src/ops/find.ts';
-import { rerun } from '../../src/ops/rerun.ts';
+import { rerun } from '../../src/ops/act-on-events.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { orderEvent, store as storeIn } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';

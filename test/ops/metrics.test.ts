@@ -1,4 +1,7 @@
-import { onTestFinished } from 'vitest';
+import * as fc from 'fast-check';
+import { AggregatorRegistry } from 'prom-client';
+import { onTestFinished, expect, it } from 'vitest';
+import { exposition, EXPOSITION_TYPE, type Family, type Sample } from '../../src/ops/metrics.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { testMetrics } from './metrics.conformance.ts';
@@ -11,4 +14,34 @@ testMetrics('metrics in SQLite', async () => {
     return inbox;
   };
   return { inbox: opened(), another: async () => opened() };
+});
+
+/** The text format, judged by prom-client: what it writes of the same families, we write too. */
+
+const value = fc.oneof(fc.nat(), fc.double({ noNaN: true, min: 0, max: 1e12 }));
+const labels = fc.dictionary(
+  fc.constantFrom('type', 'state', 'le'),
+  fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('"', '\\', '\n', 'ä') }), fc.nat()),
+  { noNullPrototype: true },
+);
+const sample: fc.Arbitrary<Sample> = fc.oneof(
+  fc.record({ value, labels }),
+  fc.record({ value, labels, metricName: fc.constantFrom('a_bucket', 'a_sum', 'a_count') }),
+);
+const family = (name: string): fc.Arbitrary<Family> =>
+  fc.record({
+    name: fc.constant(name),
+    help: fc.string({ minLength: 1 }),
+    type: fc.constantFrom('counter', 'gauge', 'histogram'),
+    values: fc.array(sample, { minLength: 1 }),
+  });
+
+it('is written as prom-client writes it', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.tuple(family('first'), family('second')), async (families) => {
+      const registry = AggregatorRegistry.aggregate([families.map((each) => ({ ...each, aggregator: 'sum' }))]);
+      expect(exposition(families)).toBe(await registry.metrics());
+      expect(EXPOSITION_TYPE).toBe(registry.contentType);
+    }),
+  );
 });

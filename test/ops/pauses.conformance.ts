@@ -12,7 +12,7 @@ import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { SECRET } from '../helpers/order-delivery.ts';
 import { silent } from '../helpers/silent-logger.ts';
-import { whyWaiting } from '../../src/ops/why-waiting.ts';
+import { whyWaiting } from '../../src/ops/find.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { FAILED, failure, handleAgain } from './events-in-states.ts';

@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { csvCell, exportReadable } from '../../src/ops/readable-export.ts';
-import type { ReadableFormat } from '../../src/ops/words/readable-formats.ts';
+import { csvCell, exportReadable, type ReadableFormat } from '../../src/ops/export.ts';
 import { importEvents } from '../../src/ops/import.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';

@@ -1,7 +1,9 @@
 import Database from 'better-sqlite3';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, describe } from 'vitest';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { rejectedDeliveries } from '../../src/ops/stats.ts';
+import { causeOfRejection } from '../../src/ops/words/rejection-causes.ts';
+import type { Reason } from '../../src/receive/outcome.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { totalsOf } from './counted.ts';
@@ -37,4 +39,25 @@ it('rejected deliveries leave a file that has stopped growing, however many some
   expect(await totalsOf(inbox)).toEqual(['rejected signature-mismatch 50000']);
   expect(pages[1]).toBeLessThan((pages[0] ?? 0) * 1.2);
   expect(Number(pages[1]) * 4_096).toBeLessThan(2 * 1024 * 1024);
+});
+
+const IN_A_FILE = { file: '/srv/shop.db' };
+const IN_POSTGRES = {};
+
+describe('what an inbox has not stored', () => {
+  const reasons: readonly Reason[] = ['inbox-failing', 'deadline', 'overloaded'];
+
+  it.each(reasons)('%s: in a file is laid to the disk, and in Postgres to Postgres', (reason) => {
+    const [file, postgres] = [causeOfRejection(reason, IN_A_FILE), causeOfRejection(reason, IN_POSTGRES)];
+    expect(file.advice).toMatch(/disk/);
+    expect(file.advice).not.toContain('Postgres');
+    expect(postgres.advice).toContain('Postgres');
+    expect(postgres.advice).not.toMatch(/disk|file|moved/);
+    expect(postgres.cause).toBe(file.cause);
+  });
+
+  it('because it failed: that is what a file and a server do', () => {
+    expect(causeOfRejection('inbox-failing', IN_A_FILE).advice).toMatch(/the disk is full.*moved or replaced/);
+    expect(causeOfRejection('inbox-failing', IN_POSTGRES).advice).toMatch(/was unreachable, full.*rejected the role/);
+  });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventFilter } from '../../src/inbox/operator/search.ts';
-import { discardEvents } from '../../src/ops/discard.ts';
-import { rerunEvents } from '../../src/ops/rerun.ts';
+import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
 import { countEvents, findEvents, listEvents } from '../../src/ops/index.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { orderEvent } from '../helpers/order-event.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LATENCY_BUCKETS_MS } from '../../src/inbox/rules/counted.ts';
-import { percentilesOf } from '../../src/ops/percentiles.ts';
+import { percentilesOf } from '../../src/ops/stats.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { testStats } from './stats.conformance.ts';

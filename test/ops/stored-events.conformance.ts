@@ -32,9 +32,16 @@ export function testStoredEvents(name: string, open: () => Promise<Inbox>): void
           return events;
         };
         let read = 0;
-        for await (const _ of storedEvents({ list })) read += 1;
+        for await (const _ of storedEvents({ ...inbox, list })) read += 1;
         expect(read).toBe(120);
         expect(Math.max(...sizes)).toBeLessThanOrEqual(50);
+      });
+
+      it('have a newest one', async () => {
+        await using inbox = await open();
+        expect(await newestSeq(inbox)).toBe(0);
+        await fill(inbox, 3);
+        expect(await newestSeq(inbox)).toBe(3);
       });
 
       it('have to fit all that is asked for', async () => {
@@ -56,22 +63,6 @@ export function testStoredEvents(name: string, open: () => Promise<Inbox>): void
         expect(await chosen({ types: ['order.ready', 'cart.abandoned'], states: ['pending'] })).toEqual(['evt_ready']);
         expect(await chosen({ states: ['dead'] })).toEqual([]);
       });
-    });
-  });
-}
-
-/** The same of an inbox that can be looked into. */
-export function testNewestSeq(name: string, open: () => Promise<Inbox>): void {
-  describe(name, () => {
-    it('is one question', async () => {
-      const list = (): never => {
-        throw new Error('nothing is halved');
-      };
-      await using inbox = await open();
-      expect(inbox.operations).toBeDefined();
-      expect(await newestSeq({ ...inbox, list })).toBe(0);
-      await fill(inbox, 3);
-      expect(await newestSeq({ ...inbox, list })).toBe(3);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Wait } from '../../src/inbox/rules/waiting.ts';
-import { waitInWords } from '../../src/ops/words/wait-words.ts';
+import { waitInWords } from '../../src/ops/words/event-words.ts';
 import { HOSTILE } from './filled-inbox.ts';
 import { ago, NOW, summary } from './page/stub-visit.ts';
 

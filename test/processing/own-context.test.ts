@@ -9,7 +9,7 @@ import { sqliteInbox, type SqliteDatabase } from '../../src/inbox/sqlite/sqlite-
 import { RetryLaterError } from '../../src/errors.ts';
 import type { HandlerContext } from '../../src/processing/handlers.ts';
 import { createReceiver, type ReceiverOptions } from '../../src/receive/receiver.ts';
-import { rerunEvents } from '../../src/ops/rerun.ts';
+import { rerunEvents } from '../../src/ops/act-on-events.ts';
 import { dropSchema, postgresUrl, schemaName, scratchPool } from '../helpers/postgres.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { SECRET, signedEvent, type SignedEvent } from '../helpers/signed-event.ts';

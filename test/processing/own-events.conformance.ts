@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { StandardSchema } from '../../src/events/standard-schema.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { rerun } from '../../src/ops/rerun.ts';
+import { rerun } from '../../src/ops/act-on-events.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { SECRET } from '../helpers/order-delivery.ts';

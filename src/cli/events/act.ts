@@ -12,7 +12,8 @@ import {
   summaryAt,
 } from '../../inbox/rules/decide-act.ts';
 import { BreakdownSums } from '../../inbox/rules/bulks.ts';
-import { heldUp, lanesOf, type HeldUp } from '../../ops/held-up.ts';
+import { heldUp, lanesOf, heldUpInWords } from '../../ops/pauses.ts';
+import { type HeldUp } from '../../ops/pauses.ts';
 import {
   cancelBulk,
   discardEvents,
@@ -30,11 +31,9 @@ import {
   type EventFilter,
   type EventSummary,
 } from '../../ops/index.ts';
-import { ACT_WORDS } from '../../ops/words/act-words.ts';
-import { sentenceOf } from '../../ops/words/bulk-words.ts';
+import { ACT_WORDS, sentenceOf } from '../../ops/words/act-words.ts';
 import { resultInWords } from '../../ops/words/event-words.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { heldUpInWords } from '../../ops/words/pause-words.ts';
 import { existingInbox } from '../shared/inbox.ts';
 import { interruption, progressBar, underWay } from '../shared/interruption.ts';
 import { commandText, present, shownInbox, tellUnknownTypes, type WideOptions } from '../shared/options.ts';

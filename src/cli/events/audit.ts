@@ -1,9 +1,8 @@
 import { auditLines, bulkOutcome, getBulk, listBulks, type AuditLine, type Bulk } from '../../ops/index.ts';
-import { noneInWords } from '../../ops/words/audit-words.ts';
-import { sentenceOf, stateInWords } from '../../ops/words/bulk-words.ts';
+import { noneInWords } from '../../ops/audit.ts';
+import { sentenceOf, stateInWords, outcomeInWords } from '../../ops/words/act-words.ts';
 import { resultInWords } from '../../ops/words/event-words.ts';
 import { number } from '../../ops/words/format.ts';
-import { outcomeInWords } from '../../ops/words/outcome-words.ts';
 import { oneLine } from '../../printable.ts';
 import { existingInbox } from '../shared/inbox.ts';
 import { commandText, optionalTime, present } from '../shared/options.ts';

@@ -1,7 +1,6 @@
 import { Option } from 'commander';
 import { prunableStates } from '../../inbox/event.ts';
 import type { Act } from '../../ops/index.ts';
-import { readableFormats } from '../../ops/words/readable-formats.ts';
 import { GROUP, type CommandSpec, type CommandTable } from '../shared/command.ts';
 import { collected, collectedFrom, oneFrom, positiveNumber, wholeNumber, withDb, withWide } from '../shared/options.ts';
 import { withBy, withFilter, withInbox, withNewest } from './options.ts';
@@ -264,7 +263,7 @@ const commands: CommandTable = {
         '--format <format>',
         'exact keeps every byte and can be imported; csv and json are for people and other programs',
       )
-        .choices(['exact', ...readableFormats])
+        .choices(['exact', 'csv', 'json'])
         .default('exact'),
       ['--force', 'replace an existing file'],
       withFilter,

@@ -1,8 +1,7 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventSummary, Wait } from '../../ops/index.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
-import { stateText } from '../../ops/words/event-words.ts';
-import { waitInWords } from '../../ops/words/wait-words.ts';
+import { stateText, waitInWords } from '../../ops/words/event-words.ts';
 import { oneLine } from '../../printable.ts';
 import type { WideOptions } from '../shared/options.ts';
 import type { Style } from '../shared/output.ts';

@@ -1,6 +1,6 @@
 import { turn as nextTurn } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
-import { suggestionsFor } from '../../ops/find-by-text.ts';
+import { suggestionsFor, ALSO_BEGINS, TAKEN_FOR } from '../../ops/find-by-text.ts';
 import {
   deadGroups,
   findEvents,
@@ -13,7 +13,6 @@ import {
   type SearchOrder,
 } from '../../ops/index.ts';
 import { bounded } from '../../ops/words/format.ts';
-import { ALSO_BEGINS, TAKEN_FOR } from '../../ops/words/reading-words.ts';
 import { oneLine } from '../../printable.ts';
 import { existingInbox } from '../shared/inbox.ts';
 import { interruption, progressBar, type Progress } from '../shared/interruption.ts';

@@ -1,9 +1,8 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { option, quoted } from '../../host/shell-words.ts';
 import { pausedTypes, pauseType, resumeType, type Pause } from '../../ops/index.ts';
-import { namedEndpoints } from '../../ops/named-endpoints.ts';
+import { namedEndpoints, pausedInWords, strangerInWords } from '../../ops/pauses.ts';
 import { bounded, relative } from '../../ops/words/format.ts';
-import { pausedInWords, strangerInWords } from '../../ops/words/pause-words.ts';
 import { oneLine } from '../../printable.ts';
 import { neededInbox } from '../shared/options.ts';
 import { existingInbox } from '../shared/inbox.ts';

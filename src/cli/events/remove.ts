@@ -1,7 +1,7 @@
 import { eraseEntity, pruneEvents, type EraseProgress, type EraseReport, type PruneCriteria } from '../../ops/index.ts';
 import { keepUp } from '../../ops/prune.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { leftInLog } from '../../ops/words/log-words.ts';
+import { leftInLog } from '../../ops/erase.ts';
 import { existingInbox } from '../shared/inbox.ts';
 import { interruption, underWay } from '../shared/interruption.ts';
 import { present, shownInbox, timeOption } from '../shared/options.ts';

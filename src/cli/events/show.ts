@@ -1,12 +1,11 @@
 import { isImportedId } from '../../inbox/event.ts';
 import type { Attempt } from '../../inbox/work.ts';
-import { bodyDiff, type BodyDiff } from '../../ops/body/body-diff.ts';
+import { bodyDiff, type BodyDiff, differenceInWords } from '../../ops/body/body-diff.ts';
 import { createMask } from '../../ops/body/mask.ts';
 import { readableBody } from '../../ops/body/readable-body.ts';
-import { foldedTimeline, type FoldedAttempts } from '../../ops/folded-timeline.ts';
+import { foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { getEvent, type EventHistory, type TimelineEntry } from '../../ops/index.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
-import { differenceInWords } from '../../ops/words/diff-words.ts';
 import { stateText, afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
 import { bytes, plural, relative, latency } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';

@@ -1,6 +1,6 @@
 import type { NamedInbox } from '../../host/shell-words.ts';
 import type { Inbox } from '../../inbox/contract.ts';
-import { TOTALS } from '../../ops/counted-sums.ts';
+import { TOTALS } from '../../ops/stats.ts';
 import {
   getEvent,
   stats,
@@ -10,11 +10,10 @@ import {
   rejectedDeliveries,
   type RejectedDelivery,
 } from '../../ops/index.ts';
-import { changesOf, type Changes } from '../../ops/what-changed.ts';
-import { failedPart, markInWords, verdict } from '../../ops/words/change-words.ts';
+import { changesOf, type Changes, failedPart, markInWords, verdict } from '../../ops/releases.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
 import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
-import { calmText, warningsOf } from '../../ops/words/watch-words.ts';
+import { calmText, warningsOf } from '../../ops/health.ts';
 import { oneLine } from '../../printable.ts';
 import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import { existingInbox } from '../shared/inbox.ts';

@@ -11,7 +11,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
 import { seenSince } from '../../inbox/rules/processors.ts';
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
-import { HANDLED_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
+import { HANDLED_TYPES } from '../../inbox/sqlite/sql/named-statements.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
 import type { Handlers } from '../../processing/handlers.ts';

@@ -103,7 +103,8 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
 
     async addToBulk(id, seqs) {
       refuseTooMany(seqs);
-      const filling = `SELECT id, act, force, filter, breakdown, created_ms FROM ${t.bulks} WHERE ${FILLING} ${forUpdate}`;
+      const filling = `
+        SELECT id, act, force, filter, breakdown, created_ms AS "createdMs" FROM ${t.bulks} WHERE ${FILLING} ${forUpdate}`;
       const known = `SELECT seq FROM ${t.bulk_events} WHERE bulk = $1 AND ${anyOf('seq', '$2', 'bigint')}`;
       const change: Change<boolean, unknown> = {
         load: () => [{ text: filling, values: [id] }, selectActed(dialect, seqs), { text: known, values: [id, seqs] }],
@@ -213,8 +214,9 @@ function selectAlike({ t, list, joinRow, event, state, queued }: Dialect): strin
 
 /** By their names: a newer version may add others, and Postgres refuses what is prepared to say `*` after that. */
 function bulkColumns({ now }: Dialect): string {
-  return `id, act, state, force, filter, actor, reason, created_ms, started_ms, ended_ms, total, breakdown, worked, counts,
-    audit, heartbeat_ms, stopped, ${now} - heartbeat_ms AS silent_ms`;
+  return `id, act, state, force, filter, actor, reason, created_ms AS "createdMs", started_ms AS "startedMs",
+    ended_ms AS "endedMs", total, breakdown, worked, counts, audit, heartbeat_ms AS ms, stopped,
+    ${now} - heartbeat_ms AS "silentMs"`;
 }
 
 /** A bulk that was created at 0 was given up. */
@@ -282,15 +284,16 @@ export function batchWrites(
 interface BulkRow extends Pick<Bulk, 'id' | 'act' | 'state' | 'actor' | 'reason' | 'total' | 'worked' | 'audit'> {
   readonly force: boolean | 0 | 1;
   readonly filter: string;
-  readonly created_ms: number;
-  readonly started_ms: number | null;
-  readonly ended_ms: number | null;
+  readonly createdMs: number;
+  readonly startedMs: number | null;
+  readonly endedMs: number | null;
   readonly breakdown: string;
   readonly counts: string;
-  readonly heartbeat_ms: number | null;
+  /** of its last heartbeat */
+  readonly ms: number | null;
   readonly stopped: boolean | 0 | 1;
   /** since its last heartbeat, by the clock that wrote that */
-  readonly silent_ms: number | null;
+  readonly silentMs: number | null;
 }
 
 /**
@@ -303,31 +306,25 @@ export function bulkIn(rows: readonly unknown[] = [], clock?: Clock): StoredBulk
   return row === undefined ? null : bulkOf(row, clock);
 }
 
-function bulkOf(row: BulkRow, { toCaller }: Pick<Clock, 'toCaller'> = { toCaller: (ms) => ms }): StoredBulk {
-  const { id, act, state, actor, reason, total, worked, audit, heartbeat_ms: ms, silent_ms: silentMs } = row;
+function bulkOf(
+  { createdMs, startedMs, endedMs, ms, silentMs, stopped, ...row }: BulkRow,
+  { toCaller }: Pick<Clock, 'toCaller'> = { toCaller: (ms) => ms },
+): StoredBulk {
   const timeOf = (ms: number | null): Date | null => (ms === null ? null : new Date(toCaller(ms)));
   return {
-    id,
-    act,
-    state,
+    ...row,
     filter: filterOf(row.filter),
     force: Boolean(row.force),
-    actor,
-    reason,
-    createdAt: new Date(toCaller(row.created_ms)),
-    startedAt: timeOf(row.started_ms),
-    endedAt: timeOf(row.ended_ms),
-    total,
+    createdAt: new Date(toCaller(createdMs)),
+    startedAt: timeOf(startedMs),
+    endedAt: timeOf(endedMs),
     breakdown: breakdownOf(row),
-    worked,
     counts: JSON.parse(row.counts) as StoredBulk['counts'], // written by advanceBulk
-    audit,
-    heartbeat: ms === null || silentMs === null ? null : { ms, silentMs, stopped: Boolean(row.stopped) },
+    heartbeat: ms === null || silentMs === null ? null : { ms, silentMs, stopped: Boolean(stopped) },
   };
 }
 
-function fillingOf(row: BulkRow): FillingBulk {
-  const { id, act, force, filter, created_ms: createdMs } = row;
+function fillingOf({ id, act, force, filter, createdMs, ...row }: BulkRow): FillingBulk {
   return { id, act, force: Boolean(force), filter: filterOf(filter), breakdown: breakdownOf(row), createdMs };
 }
 

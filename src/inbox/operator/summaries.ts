@@ -5,12 +5,13 @@ import type { EventSummary } from './search.ts';
 import type { Clock, Dialect, Reader, Statement } from './sql.ts';
 
 export interface SummaryRow
-  extends EventKey, Pick<EventSummary, 'seq' | 'type' | 'entity' | 'state' | 'attempts' | 'failures' | 'fingerprint'> {
+  extends
+    EventKey,
+    Pick<EventSummary, 'seq' | 'type' | 'entity' | 'state' | 'deadReason' | 'attempts' | 'failures' | 'fingerprint'> {
   readonly verified: unknown;
-  readonly dead_reason: DeadReason | null;
-  readonly received_ms: number;
-  readonly settled_ms: number | null;
-  readonly due_ms: number | null;
+  readonly receivedMs: number;
+  readonly settledMs: number | null;
+  readonly dueMs: number | null;
   /** `null` for a tombstone */
   readonly bytes: number | null;
   readonly redeliveries: number | null;
@@ -43,8 +44,8 @@ export function listedEvents({ t, list, joinRow }: Pick<Dialect, 't' | 'list' | 
 function selectSummaries(dialect: Dialect, events: string): string {
   const { t } = dialect;
   return `
-    SELECT seq, endpoint, id, type, entity, verified, state, dead_reason, received_ms, settled_ms, due_ms, attempts, failures,
-      fingerprint, length(body) AS bytes,
+    SELECT seq, endpoint, id, type, entity, verified, state, dead_reason AS "deadReason", received_ms AS "receivedMs",
+      settled_ms AS "settledMs", due_ms AS "dueMs", attempts, failures, fingerprint, length(body) AS bytes,
       (SELECT again.count FROM ${t.redeliveries} AS again WHERE again.seq = event.seq) AS redeliveries,
       (SELECT other.count FROM ${t.conflicts} AS other WHERE other.seq = event.seq) AS conflicts,
       ${lastFailed(t, 'error_name')} AS error_name, ${lastFailed(t, 'error_message')} AS error_message,
@@ -79,28 +80,22 @@ export async function summaryOfKey(
   return row === undefined ? null : summaryOf(row, clock);
 }
 
-export function summaryOf(row: SummaryRow, { toCaller }: Pick<Clock, 'toCaller'>): EventSummary {
-  const { seq, endpoint, id, type, entity, state, dead_reason: deadReason, attempts, failures, bytes } = row;
+export function summaryOf(
+  { verified, receivedMs, settledMs, dueMs, bytes, error_name, error_message, unread, ...row }: SummaryRow,
+  { toCaller }: Pick<Clock, 'toCaller'>,
+): EventSummary {
   const at = (ms: number | null): Date | null => (ms === null ? null : new Date(toCaller(ms)));
   return {
-    seq,
-    endpoint,
-    id,
-    type,
-    entity,
-    verified: Boolean(row.verified),
-    state,
-    deadReason,
-    receivedAt: new Date(toCaller(row.received_ms)),
-    settledAt: at(row.settled_ms),
-    dueAt: state === 'pending' ? at(row.due_ms) : null,
-    attempts,
-    failures,
+    ...row,
+    verified: Boolean(verified),
+    receivedAt: new Date(toCaller(receivedMs)),
+    settledAt: at(settledMs),
+    dueAt: row.state === 'pending' ? at(dueMs) : null,
     redeliveries: row.redeliveries ?? 0,
     conflicts: row.conflicts ?? 0,
-    lastError: lastErrorOf(row) ?? (row.unread === null ? null : invalidityOf(row.unread)),
+    lastError: lastErrorOf({ error_name, error_message }) ?? (unread === null ? null : invalidityOf(unread)),
     // Without an error, the reason is the group of an event. A tombstone is in no group.
-    fingerprint: state === 'dead' && bytes !== null ? (row.fingerprint ?? deadReason) : null,
+    fingerprint: row.state === 'dead' && bytes !== null ? (row.fingerprint ?? row.deadReason) : null,
     pruned: bytes === null,
   };
 }

@@ -3,7 +3,7 @@ import type { EventIndex } from './engine/deliveries.ts';
 import { prepareStatements, type Statements } from './engine/sqlite-store.ts';
 import type { Transactions } from './jobs.ts';
 import { checkpoint, checkpointItself } from './opening/checkpoints.ts';
-import { fileOf, isConnectionFault, isFull, type SqliteDatabase, type SqliteStatement } from './opening/database.ts';
+import { fileOf, isConnectionFault, isFull, type SqliteDatabase } from './opening/database.ts';
 import {
   FilesInUse,
   IN_ANOTHER_LIBRARY,
@@ -14,12 +14,12 @@ import {
   type Place,
 } from './opening/files-in-use.ts';
 import { absolutePath, adopt, assertDurable, openFile } from './opening/open.ts';
+import { statement } from './sql/statement.ts';
 import { unfit } from './threads/messages.ts';
 
 export interface Connection extends Transactions {
-  /** For reading outside a transaction. */
+  /** For reading outside a transaction. May open the file again. */
   statements(): Statements;
-  database(): SqliteDatabase;
   /** Whether another connection makes the checkpoints. */
   leaveCheckpoints(toAnother: boolean): void;
   /** Whether the open file is the one at its path. */
@@ -32,14 +32,8 @@ const FIRST_WAIT_MS = 1_000;
 
 const OPEN_AGAIN = 'Reopen your connection, and create the inbox again with the new connection.';
 
-interface Prepared {
-  readonly database: SqliteDatabase;
+interface InUse {
   readonly statements: Statements;
-  readonly begin: SqliteStatement;
-  readonly commit: SqliteStatement;
-}
-
-interface InUse extends Prepared {
   /** the path behind all links */
   readonly file: string;
   readonly files: FilesInUse;
@@ -68,7 +62,8 @@ export function ownConnection(
   const path = absolutePath(given);
   const inUse = (database: SqliteDatabase): InUse => {
     const file = fileOf(database);
-    return { ...prepare(database, index), file, files: new FilesInUse(path, file), watch: new LibraryWatch(file) };
+    const statements = prepareStatements(database, index);
+    return { statements, file, files: new FilesInUse(path, file), watch: new LibraryWatch(file) };
   };
   let open: InUse | null = isThere ? null : inUse(openFile(path));
   let wasOpen = !isThere;
@@ -81,16 +76,16 @@ export function ownConnection(
   let withoutLog: FilesInUse | null = null;
   let whyUnfit: string | null = null;
 
-  const current = (): Prepared => {
+  const current = (): Statements => {
     if (closed) throw isClosed('the inbox');
     if (whyUnfit !== null) throw unfit(whyUnfit, false);
     if (open !== null && !open.files.isReplaced()) {
       if (isThere) leaveAlone(open, false);
       else if (open.files.isLogGone()) withoutLog = open.files;
       if (withoutLog !== null) assertClosable(open);
-      else if (!broken || isInAnotherLibrary(open.file)) return open;
+      else if (!broken || isInAnotherLibrary(open.file)) return open.statements;
     }
-    open?.database.close();
+    open?.statements.database.close();
     open = null;
     if (withoutLog?.isLogInUse() === true) {
       throw unavailable(
@@ -100,14 +95,15 @@ export function ownConnection(
     }
     // The file must exist, because a new file would not know the old events. Only a starting thread may wait.
     open = inUse(openFile(path, { mustExist: true, waitMs: wasOpen ? 0 : FIRST_WAIT_MS }));
-    if (!checkpoints) checkpointItself(open.database, false);
-    if (isLogInTheWay) copyLog(open.database);
+    const { database } = open.statements;
+    if (!checkpoints) checkpointItself(database, false);
+    if (isLogInTheWay) copyLog(database);
     isLogInTheWay = false;
     wasOpen = true;
     broken = false;
     withoutLog = null;
     if (isThere) leaveAlone(open, false);
-    return open;
+    return open.statements;
   };
 
   /** Throws if a thread may not use the file any longer; from then on always. */
@@ -128,34 +124,33 @@ export function ownConnection(
 
   return {
     begin() {
-      const { begin, statements } = current();
-      begin.run();
+      const statements = current();
+      statement(statements.database, BEGIN).run();
       return statements;
     },
     commit() {
       if (open === null) return;
-      commit(open);
+      commit(open.statements);
       // A commit to a deleted log is not on the disk.
       if (isThere) leaveAlone(open, true);
       else if (open.files.isLogGone()) throw unavailable(logGone(path));
     },
-    apart: (work) => (open === null ? work() : apart(open, work)),
-    rollback: () => open !== null && rollback(open),
+    apart: (work) => (open === null ? work() : apart(open.statements, work)),
+    rollback: () => open !== null && rollback(open.statements),
     failed(failure) {
       broken = true;
       isLogInTheWay ||= isFull(failure);
     },
-    statements: () => current().statements,
-    database: () => current().database,
+    statements: current,
     leaveCheckpoints(toAnother) {
       if (toAnother === !checkpoints) return;
       checkpoints = !toAnother;
-      if (open !== null) checkpointItself(open.database, checkpoints);
+      if (open !== null) checkpointItself(open.statements.database, checkpoints);
     },
     place: () => (open === null ? 'replaced' : open.files.place()),
     close() {
       closed = true;
-      open?.database.close();
+      open?.statements.database.close();
     },
   };
 }
@@ -175,23 +170,23 @@ export function adoptedConnection(
   { ephemeral = false }: { readonly ephemeral?: boolean } = {},
 ): Connection {
   adopt(database, ephemeral);
-  const prepared = prepare(database, index);
+  const statements = prepareStatements(database, index);
   const file = fileOf(database);
   const files = database.memory ? null : new FilesInUse(file, file);
   let closed = false;
-  const current = (): Prepared => {
+  const current = (): Statements => {
     if (closed) throw isClosed('the inbox');
     if (!database.open) throw isClosed('the connection that you passed');
-    return prepared;
+    return statements;
   };
   return {
     begin() {
-      const { statements, begin } = current();
+      current();
       // In the application's own transaction, durability would depend on the application.
       if (database.inTransaction) throw busyWithTheApplication();
       try {
         if (files !== null) assertInPlace(database, files, file);
-        withoutWaiting(database, () => begin.run());
+        withoutWaiting(database, () => statement(database, BEGIN).run());
       } catch (failure) {
         // The application is reading rows one by one.
         throw isConnectionFault(failure) ? busyWithTheApplication() : failure;
@@ -199,14 +194,13 @@ export function adoptedConnection(
       return statements;
     },
     commit() {
-      commit(prepared);
+      commit(statements);
       if (files?.isLogGone()) throw unavailable(`${logGone(file)} ${OPEN_AGAIN}`);
     },
-    apart: (work) => apart(prepared, work),
-    rollback: () => rollback(prepared),
+    apart: (work) => apart(statements, work),
+    rollback: () => rollback(statements),
     failed: () => {},
-    statements: () => current().statements,
-    database: () => current().database,
+    statements: current,
     leaveCheckpoints: () => {},
     place: () => files?.place() ?? 'in place',
     close() {
@@ -234,24 +228,17 @@ export function withoutWaiting<T>(database: SqliteDatabase, work: () => T): T {
   }
 }
 
-function prepare(database: SqliteDatabase, index: EventIndex): Prepared {
-  return {
-    database,
-    statements: prepareStatements(database, index),
-    begin: database.prepare('BEGIN IMMEDIATE'),
-    commit: database.prepare('COMMIT'),
-  };
+const BEGIN = 'BEGIN IMMEDIATE';
+
+function commit({ counts, database }: Statements): void {
+  counts.write();
+  statement(database, 'COMMIT').run();
 }
 
-function commit({ statements, commit }: Prepared): void {
-  statements.counts.write();
-  commit.run();
-}
-
-function apart<T>({ database, statements }: Prepared, work: () => T): T {
+function apart<T>({ counts, database }: Statements, work: () => T): T {
   database.exec('SAVEPOINT hookbox_row');
   try {
-    return statements.counts.apart(work);
+    return counts.apart(work);
   } catch (failure) {
     // A trigger that raises ROLLBACK undoes the whole transaction.
     if (!database.inTransaction) throw new InboxUnavailableError('FAILED', messageOf(failure), { cause: failure });
@@ -262,8 +249,8 @@ function apart<T>({ database, statements }: Prepared, work: () => T): T {
   }
 }
 
-function rollback({ database, statements }: Prepared): void {
-  statements.counts.take();
+function rollback({ counts, database }: Statements): void {
+  counts.take();
   // SQLite rolls back by itself if the disk is full or failing.
   if (database.open && database.inTransaction) database.exec('ROLLBACK');
 }

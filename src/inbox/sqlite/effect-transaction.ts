@@ -50,8 +50,7 @@ function runOnce<T>(
   { now, skipped }: TransactionAttempt,
 ): T {
   const endedAt = now();
-  const { moves, queue, store } = begin(connection);
-  const database = connection.database();
+  const { database, moves, queue, store } = begin(connection);
   try {
     if (moves.beginEffect.run(lease).changes === 0) throw lost();
     database.exec('SAVEPOINT hookbox_work');

@@ -132,7 +132,7 @@ export function sqliteInbox(
   const connection = isAdopted
     ? adoptedConnection(source.database, SEARCH_INDEX, { ephemeral })
     : ownConnection(source, SEARCH_INDEX, { isAlone });
-  const { name: file, memory: inMemory } = connection.database();
+  const { name: file, memory: inMemory } = connection.statements().database;
   const noTemporaryFiles = isAdopted ? whyTemporaryDataFails(source.database) : null;
   if (noTemporaryFiles !== null) warn(noTemporaryFiles, NO_TEMPORARY_FILES);
 
@@ -199,7 +199,7 @@ export function sqliteInbox(
   function whyNot(): string | null {
     if (connection.place() === 'log gone') return logGone(file);
     try {
-      return isAdopted ? whyNoSecondConnection(source.database) : whyNoSecondReader(connection.database());
+      return isAdopted ? whyNoSecondConnection(source.database) : whyNoSecondReader(connection.statements().database);
     } catch (failure) {
       if (isAdopted && isConnectionFault(failure)) return null; // the application is reading just now
       throw failure;

@@ -1,42 +1,33 @@
 import { jsonText } from '../../events/json.ts';
 import { isSameNumber } from '../../inbox/operator/finding/bodies.ts';
-import { jsonTree, type JsonNode } from './json-tree.ts';
+import { number, plural } from '../words/format.ts';
 import { MASKED } from './mask.ts';
+import { jsonTree, type JsonNode } from './readable-body.ts';
 
-/** A place at which two bodies differ, as people read it: `data.items[0].name`. */
-export interface BodyChange {
+interface BodyChange {
   readonly path: string;
-  /** `null` where the first has nothing there */
+  /** `null` if absent */
   readonly was: string | null;
-  /** `null` where the other has nothing there */
   readonly is: string | null;
 }
 
 export type BodyDiff =
-  /** they mean something else */
   | { readonly kind: 'changes'; readonly changes: readonly BodyChange[]; readonly more: boolean }
-  /** only the writing differs: white space, the order of names, `1.0` for `1`; from this byte on */
+  /** only the text differs, such as white space, order or `1.0` for `1`; from this byte on */
   | { readonly kind: 'same meaning'; readonly at: number }
-  /** as far as they were read: one of them has more values than anybody would look through */
+  /** no difference in the values that were compared */
   | { readonly kind: 'too large'; readonly at: number }
-  /** one of them is no JSON; from this byte on they differ */
   | { readonly kind: 'no JSON'; readonly at: number };
 
-/** So many places are told. */
 const MOST_CHANGES = 100;
 const VALUE_CHARACTERS = 200;
 
-/** A value as it was received, and as it may be shown. */
 interface Shown {
   readonly node: JsonNode;
   readonly masked: JsonNode;
 }
 
-/**
- * What differs between two bodies under one id. What is masked stays masked: that it differs is told, and not what it says.
- *
- * @param mask - as the bodies are shown
- */
+/** Compares two bodies. For a masked value, it says only that it differs. */
 export function bodyDiff(one: Uint8Array, other: Uint8Array, mask: (body: Uint8Array) => Uint8Array): BodyDiff {
   const at = firstDifference(one, other);
   const was = shownOf(one, mask);
@@ -61,7 +52,6 @@ function shownOf(
   return { shown: { node: root, masked: jsonTree(masked).root }, leftOut };
 }
 
-/** The first byte, from 0 on, that one of them has otherwise. */
 function firstDifference(one: Uint8Array, other: Uint8Array): number {
   const most = Math.min(one.byteLength, other.byteLength);
   for (let at = 0; at < most; at += 1) if (one[at] !== other[at]) return at;
@@ -88,7 +78,7 @@ function compare(path: string, was: Shown, is: Shown, changes: BodyChange[]): vo
     changes.push({ path: within(path, is.node, name), was: null, is: brief(child.masked) });
 }
 
-/** By name, and the second one of a name by that; by place in a list. */
+/** By name or place; repeated names get a number. */
 function childrenOf({ node, masked }: Shown): Map<string, Shown> {
   const seen = new Map<string, number>();
   const children = new Map<string, Shown>();
@@ -115,7 +105,7 @@ function isHidden({ node, masked }: Shown): boolean {
   return masked.kind === 'text' && masked.value === MASKED && (node.kind !== 'text' || node.value !== MASKED);
 }
 
-/** Whether two values mean the same, whatever the order of the names. */
+/** The order of names does not matter. */
 function isSame(one: JsonNode, other: JsonNode): boolean {
   if (one.kind !== other.kind) return false;
   if (one.kind === 'number') return one.value === other.value || isSameNumber(one.value, other.value);
@@ -130,7 +120,6 @@ function isSame(one: JsonNode, other: JsonNode): boolean {
   return true;
 }
 
-/** A value on one line; of an object or a list what it begins with. */
 function brief(node: JsonNode): string {
   const text = written(node, VALUE_CHARACTERS);
   return text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS)}…` : text;
@@ -147,4 +136,25 @@ function written(node: JsonNode, room: number): string {
   }
   if (node.children.length < node.size) text += ',…';
   return node.kind === 'object' ? `{${text}}` : `[${text}]`;
+}
+
+export function differenceInWords(diff: BodyDiff): string {
+  switch (diff.kind) {
+    case 'changes':
+      return diff.more
+        ? `The bodies differ in more than ${plural(diff.changes.length, 'place')}. The first ones are:`
+        : `The bodies differ in ${plural(diff.changes.length, 'place')}:`;
+    case 'same meaning':
+      return `The two bodies have the same values. From byte ${number(diff.at)} on, their text differs.`;
+    case 'too large':
+      return (
+        `The bodies differ from byte ${number(diff.at)} on. They are too large for hookbox to compare every ` +
+        'value; the values that it compared are equal.'
+      );
+    case 'no JSON':
+      return (
+        `The bodies differ from byte ${number(diff.at)} on. At least one of them is not JSON, so hookbox ` +
+        'cannot compare the values.'
+      );
+  }
 }

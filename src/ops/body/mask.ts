@@ -16,15 +16,13 @@ export interface Mask {
   readonly refusal: (filter: EventFilter) => string | null;
 }
 
-/** Names, and what stands for a place in a list: any of them, or the n-th. */
-type Step = { readonly name: string } | { readonly place: number | 'any' };
+/** A name as `.name`, a place of a list as `[3]`, any place as `[]`. */
+type Step = string;
 
-/** What may follow in the paths that have matched so far. */
+/** The steps that may follow in the paths that have matched so far. */
 interface Branch {
-  readonly number: number;
   masked: boolean;
-  readonly names: Map<string, Branch>;
-  readonly places: Map<number | 'any', Branch>;
+  readonly next: Map<Step, Branch>;
 }
 
 /**
@@ -35,20 +33,14 @@ interface Branch {
  */
 export function createMask(paths: readonly string[] = []): Mask {
   const steps = paths.map(stepsOf);
-  const root = newBranch(0);
-  let branches = 1;
-  const grown = (branch: Branch, step: Step): Branch => {
-    const known = 'name' in step ? branch.names.get(step.name) : branch.places.get(step.place);
-    if (known !== undefined) return known;
-    const next = newBranch(branches);
-    branches += 1;
-    if ('name' in step) branch.names.set(step.name, next);
-    else branch.places.set(step.place, next);
-    return next;
-  };
+  const root: Branch = { masked: false, next: new Map() };
   for (const path of steps) {
     let branch = root;
-    for (const step of path) branch = grown(branch, step);
+    for (const step of path) {
+      const next: Branch = branch.next.get(step) ?? { masked: false, next: new Map() };
+      branch.next.set(step, next);
+      branch = next;
+    }
     branch.masked = true;
   }
   return {
@@ -67,10 +59,6 @@ export function createMask(paths: readonly string[] = []): Mask {
   };
 }
 
-function newBranch(number: number): Branch {
-  return { number, masked: false, names: new Map(), places: new Map() };
-}
-
 const PART = /^([^.[\]]*)((?:\[\d*\])*)$/;
 
 function stepsOf(path: string): readonly Step[] {
@@ -87,29 +75,24 @@ function stepsOrNone(path: string): readonly Step[] {
   for (const part of path.split('.')) {
     const [, name, places = ''] = PART.exec(part) ?? [];
     if (name === undefined || name === '') return [];
-    steps.push({ name });
-    for (const [, place = ''] of places.matchAll(/\[(\d*)\]/g)) {
-      steps.push({ place: place === '' ? 'any' : Number(place) });
-    }
+    steps.push(`.${name}`, ...(places.replaceAll(/\[0+(?=\d)/g, '[').match(/\[\d*\]/g) ?? []));
   }
   return steps;
 }
 
-/** Whether one path leads to the other, or into it. What cannot be read might lead anywhere. */
+/**
+ * Whether one path leads to the other, or into it. A path that cannot be read might lead anywhere. Places are left out: masking too
+ * much is better than too little.
+ */
 function overlaps(one: readonly Step[], other: readonly Step[]): boolean {
-  const names = [namesOf(one), namesOf(other)];
-  const shorter = Math.min(...names.map(({ length }) => length));
-  return names[0]?.slice(0, shorter).join('.') === names[1]?.slice(0, shorter).join('.');
-}
-
-/** Places are left out: which of them a search means is not worth being wrong about. */
-function namesOf(steps: readonly Step[]): readonly string[] {
-  return steps.flatMap((step) => ('name' in step ? [step.name] : []));
+  const [names, others] = [one, other].map((steps) => steps.filter((step) => step.startsWith('.'))) as [Step[], Step[]];
+  const shorter = Math.min(names.length, others.length);
+  return names.slice(0, shorter).join('') === others.slice(0, shorter).join('');
 }
 
 /** Where reading is in a container. */
 interface Level {
-  readonly spot: Spot;
+  readonly branches: readonly Branch[];
   readonly isList: boolean;
   place: number;
   name: string;
@@ -119,7 +102,6 @@ function masked(body: Uint8Array, root: Branch): Uint8Array {
   const text = jsonText(body);
   // In a body that cannot be read, the fields cannot be found.
   if (text === null) return Buffer.from(MASKED_JSON);
-  const spots = new Spots();
   const levels: Level[] = [];
   const pieces: string[] = [];
   let copied = 0;
@@ -131,12 +113,12 @@ function masked(body: Uint8Array, root: Branch): Uint8Array {
     } else if (kind === 'name') {
       if (level !== undefined) level.name = unquoted(tokens.written());
     } else {
-      const spot = level === undefined ? spots.of([root]) : nextOf(level, spots);
-      const isMasked = spot?.masked === true;
+      const branches = level === undefined ? [root] : following(level);
+      const isMasked = branches.some((branch) => branch.masked);
       if (kind === '{' || kind === '[') {
-        // Nothing is looked at in what is masked, or no path leads into.
-        if (isMasked || spot === null) tokens.leave();
-        else levels.push({ spot, isList: kind === '[', place: 0, name: '' });
+        // Skips containers that are masked, or that no path leads into.
+        if (isMasked || branches.length === 0) tokens.leave();
+        else levels.push({ branches, isList: kind === '[', place: 0, name: '' });
       }
       if (isMasked) {
         pieces.push(text.slice(copied, start), MASKED_JSON);
@@ -148,58 +130,17 @@ function masked(body: Uint8Array, root: Branch): Uint8Array {
   return Buffer.from(pieces.join(''));
 }
 
-function nextOf(level: Level, spots: Spots): Spot | null {
-  if (!level.isList) return spots.inObject(level.spot, level.name);
+/** The branches that the next value of a container is at, each once, however many ways lead to it through lists in lists. */
+function following(level: Level): readonly Branch[] {
+  if (!level.isList) return level.branches.flatMap(({ next }) => next.get(`.${level.name}`) ?? []);
+  const place = `[${level.place}]`;
   level.place += 1;
-  return spots.inList(level.spot, level.place - 1);
-}
-
-/** The branches that lead to a value, each of them once, however many ways lead to it through lists in lists. */
-interface Spot {
-  readonly branches: readonly Branch[];
-  readonly masked: boolean;
-  /** the places of a list from here that paths name */
-  readonly named: ReadonlySet<number>;
-  /** what the others lead to, once one of them was looked for */
-  others: Spot | null;
-}
-
-/**
- * All spots of a body, each made once: there are only so many as the paths make, however the body is nested, and going on
- * from one to the next looks at the branches of one alone.
- */
-class Spots {
-  readonly #known = new Map<string, Spot>();
-
-  /** `null` where no path goes on. */
-  of(branches: readonly Branch[]): Spot | null {
-    if (branches.length === 0) return null;
-    const each = [...new Set(branches)].toSorted((a, b) => a.number - b.number);
-    const key = each.map(({ number }) => number).join(' ');
-    let spot = this.#known.get(key);
-    if (spot === undefined) {
-      const places = each.flatMap((branch) => [...branch.places.keys()]);
-      const named = new Set(places.filter((place) => place !== 'any'));
-      spot = { branches: each, masked: each.some(({ masked }) => masked), named, others: null };
-      this.#known.set(key, spot);
+  const found = new Set(level.branches); // paths without brackets go on through the list
+  for (const { next } of level.branches) {
+    for (const step of ['[]', place]) {
+      const branch = next.get(step);
+      if (branch !== undefined) found.add(branch);
     }
-    return spot;
   }
-
-  inObject({ branches }: Spot, name: string): Spot | null {
-    return this.of(present(branches.map(({ names }) => names.get(name))));
-  }
-
-  inList(spot: Spot, place: number): Spot | null {
-    if (!spot.named.has(place) && spot.others !== null) return spot.others;
-    const led = present(spot.branches.flatMap(({ places }) => [places.get('any'), places.get(place)]));
-    // Paths without brackets go on through the list.
-    const next = this.of([...spot.branches, ...led]);
-    if (!spot.named.has(place)) spot.others = next;
-    return next;
-  }
-}
-
-function present(branches: readonly (Branch | undefined)[]): readonly Branch[] {
-  return branches.filter((branch) => branch !== undefined);
+  return [...found];
 }

@@ -1,8 +1,11 @@
+import { type EventState, deadReasons } from '../../inbox/event.ts';
+import { type Act, type Bulk, bulkFates, type BulkFate } from '../../inbox/operator/acts.ts';
 import type { EventAct } from '../../inbox/operator/audit.ts';
-import type { Act } from '../../inbox/operator/acts.ts';
-import type { EventCount } from '../../inbox/operator/search.ts';
-import type { EventState } from '../../inbox/event.ts';
-import { number } from './format.ts';
+import type { EventCount, EventFilter } from '../../inbox/operator/search.ts';
+import { oneLine } from '../../printable.ts';
+import { DEFAULT_ENDPOINT } from '../../processing/endpoint.ts';
+import type { BulkOutcome } from '../bulks.ts';
+import { number, listed, percent, plural } from './format.ts';
 
 /** The words for an action, in each tense. */
 interface ActWords {
@@ -54,7 +57,6 @@ export function actInWords(act: EventAct['act']): string {
   return Object.hasOwn(ACT_WORDS, act) ? ACT_WORDS[act as Act].done : act;
 }
 
-/** Through what somebody acted. */
 export const VIA_WORDS = {
   page: 'on the page',
   cli: 'on the command line',
@@ -68,18 +70,164 @@ export interface ActedOn {
   readonly count: Pick<EventCount, 'count' | 'more'> | null;
 }
 
-/** What a button does to a whole list: `Rerun these 523 dead events`, and no number that is not known. */
+/** The label of a button for a whole list: `Rerun these 523 dead events`. */
 export function actOnAll(act: Act, { states, count }: ActedOn, isOfAll: boolean): string {
-  const [verb, after] = BUTTONS[act];
+  const verb = { rerun: 'Rerun', discard: 'Discard', 'retry-now': 'Retry' }[act];
+  const now = act === 'retry-now' ? ' now' : '';
   const which = states.join(' or ');
-  if (count === null) return `${verb} all ${which} events${isOfAll ? '' : ' that match'}${after}`;
-  if (count.more) return `${verb} more than ${number(count.count)} ${which} events${after}`;
-  if (count.count === 1) return `${verb} this ${which} event${after}`;
-  return `${verb} these ${number(count.count)} ${which} events${after}`;
+  if (count === null) return `${verb} all ${which} events${isOfAll ? '' : ' that match'}${now}`;
+  if (count.more) return `${verb} more than ${number(count.count)} ${which} events${now}`;
+  return `${verb} ${count.count === 1 ? `this ${which} event` : `these ${number(count.count)} ${which} events`}${now}`;
 }
 
-const BUTTONS = {
-  rerun: ['Rerun', ''],
-  discard: ['Discard', ''],
-  'retry-now': ['Retry', ' now'],
-} as const satisfies Record<Act, readonly [verb: string, after: string]>;
+/** How much of a bulk action is done, from 0 to 1. */
+export function doneOf({ worked, total }: Pick<Bulk, 'worked' | 'total'>): number {
+  return total === 0 ? 1 : worked / total;
+}
+
+/** The state of a bulk action in a few words. */
+export function stateInWords({ state, stopped, worked, total }: Bulk): string {
+  switch (state) {
+    case 'previewed':
+      return 'previewed, not run';
+    case 'running':
+      if (stopped === null) return `running: ${percent(doneOf({ worked, total }))}`;
+      return `stopped at ${number(worked)} of ${number(total)}${stopped === 'silent' ? ': its process ended' : ''}`;
+    case 'done':
+      return 'done';
+    case 'cancelled':
+      return worked === 0 ? 'cancelled' : `cancelled after ${number(worked)}`;
+  }
+}
+
+/** Which of the found events an action applies to. */
+const APPLIES_TO = {
+  rerun: '. A rerun includes dead events. It includes ignored and discarded events only if the filter names them',
+  discard: '',
+  'retry-now': '. Only events that failed and are waiting for their next attempt can be retried now',
+} as const satisfies Record<Bulk['act'], string>;
+
+/** Says in one sentence what will happen, or has happened. */
+export function sentenceOf(
+  bulk: Pick<Bulk, 'act' | 'state' | 'force' | 'total' | 'breakdown'> & Partial<Pick<Bulk, 'counts'>>,
+): string {
+  const { act, state, total, force, counts = {} } = bulk;
+  const { done = 0 } = counts;
+  if (total === 0) {
+    return `No event matches the filter, so there is nothing to ${act.replace('-', ' ')}${force ? '' : APPLIES_TO[act]}.`;
+  }
+  const { will, does, did, wasTo } = ACT_WORDS[act];
+  const verb = { previewed: will, running: does, done: did, cancelled: wasTo }[state];
+  const events = plural(total, 'event');
+  const which =
+    state === 'done' && Object.keys(counts).length > 0 && done < total
+      ? `${done === 0 ? 'none' : number(done)} of ${events}`
+      : events;
+  const previewed = state === 'previewed' ? `${invalidInWords(bulk)} Nothing has happened yet.` : '';
+  const types = largestInWords(bulk.breakdown.types, (type) => oneLine(type, 60), 'of', 'other type');
+  const what = [types, statesInWords(bulk), ...endpointsInWords(bulk)];
+  return `${verb} ${which}: ${what.join('; ')}.${previewed}`;
+}
+
+function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 'breakdown'>): string {
+  const { invalid = 0 } = breakdown.deadReasons;
+  if (invalid === 0 || act === 'retry-now') return '';
+  const which =
+    invalid === total ? 'Each event is' : `The ${plural(invalid, 'invalid event')} ${invalid === 1 ? 'is' : 'are'}`;
+  return ` ${which} parsed again with the current schemas; an event that still does not fit them stays dead (invalid).`;
+}
+
+/** `3 at live and 3 at test`; nothing if all events belong to the default endpoint. */
+function endpointsInWords({ breakdown, total }: Pick<Bulk, 'breakdown' | 'total'>): readonly string[] {
+  const [first, second] = Object.keys(breakdown.endpoints);
+  if (first === undefined || (second === undefined && first === DEFAULT_ENDPOINT)) return [];
+  if (second === undefined && breakdown.endpoints[first] === total) return [`all at ${oneLine(first, 80)}`];
+  return [largestInWords(breakdown.endpoints, (endpoint) => `at ${oneLine(endpoint, 80)}`, 'at', 'other endpoint')];
+}
+
+const SHOWN = 5;
+
+function largestInWords(
+  counts: Readonly<Record<string, number>>,
+  nameOf: (name: string) => string,
+  preposition: string,
+  other: string,
+): string {
+  const largest = Object.entries(counts).sort(([, one], [, two]) => two - one);
+  const rest = largest.slice(SHOWN);
+  const shown = largest.slice(0, SHOWN).map(([name, count]) => `${number(count)} ${nameOf(name)}`);
+  if (rest.length > 0) {
+    const others = rest.reduce((sum, [, count]) => sum + count, 0);
+    shown.push(`${number(others)} ${preposition} ${plural(rest.length, other)}`);
+  }
+  return listed(shown);
+}
+
+/** `all dead (failed)`, `8 dead (5 failed, 3 crashed) and 2 ignored`; as of the preview. */
+function statesInWords({ breakdown, total }: Pick<Bulk, 'breakdown' | 'total'>): string {
+  const parts = Object.entries(breakdown.states)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => {
+      const named = count === total ? `all ${state}` : `${number(count)} ${state}`;
+      const reasons = deadReasons.flatMap((reason) => {
+        const dead = breakdown.deadReasons[reason] ?? 0;
+        return dead === 0 ? [] : dead === count ? reason : `${number(dead)} ${reason}`;
+      });
+      return state === 'dead' && reasons.length > 0 ? `${named} (${reasons.join(', ')})` : named;
+    });
+  return listed(parts);
+}
+
+/** The current state of an event that a bulk action acted on. */
+export function fateInWords(act: Act, fate: BulkFate): string {
+  if (fate === 'dead' && act === 'rerun') return 'dead again';
+  if (fate === 'discarded' && act === 'discard') return 'still discarded';
+  const words = { processing: 'being processed', waiting: 'waiting to be handled', retrying: 'waiting for a retry' };
+  return { ...words, processed: fate, dead: fate, ignored: fate, discarded: fate, erased: fate }[fate];
+}
+
+/** The filter for the events in this state; `null` for erased events, which cannot be listed. */
+export function filterOfFate(bulk: number, fate: BulkFate): EventFilter | null {
+  if (fate === 'erased') return null;
+  if (fate === 'waiting' || fate === 'retrying') return { bulk, states: ['pending'], retrying: fate === 'retrying' };
+  return { bulk, states: [fate] };
+}
+
+export function presentFates({ counts }: Pick<BulkOutcome, 'counts'>): readonly BulkFate[] {
+  return bulkFates.filter((fate) => counts[fate] > 0);
+}
+
+/** `463 are processed`: a link on the page. */
+export interface FateWords {
+  readonly fate: BulkFate;
+  readonly text: string;
+}
+
+/** `Of 523 events rerun, 463 are processed and 60 are dead again.` */
+export function outcomeInWords(act: Act, outcome: BulkOutcome): string {
+  return outcomeWords(act, outcome)
+    .map((part) => (typeof part === 'string' ? part : part.text))
+    .join('');
+}
+
+export function outcomeWords(act: Act, outcome: BulkOutcome): readonly (string | FateWords)[] {
+  const { acted, counts, again, forgotten } = outcome;
+  if (acted === 0) return [`No event was ${ACT_WORDS[act].done}.`];
+  const fates = presentFates(outcome).map((fate) => {
+    return { fate, text: `${number(counts[fate])} ${counts[fate] === 1 ? 'is' : 'are'} ${fateInWords(act, fate)}` };
+  });
+  const known = acted - forgotten;
+  const begin = `Of ${plural(acted, 'event')} ${ACT_WORDS[act].done}, `;
+  const rest = [
+    again > 0 &&
+      `Operators have since acted on ${number(again)} of these events; ` +
+        `${again === 1 ? 'it is counted in its current state' : 'they are counted in their current states'}.`,
+    forgotten > 0 &&
+      `The outcome of ${plural(forgotten, 'event')} is no longer known: ` +
+        'the list of its events is kept for only a week after a bulk action ends.',
+  ];
+  const sentences = rest.filter((sentence) => sentence !== false).join(' ');
+  if (known <= 0) return [sentences];
+  const parts = fates.flatMap((fate, n) => (n === 0 ? [fate] : [n === fates.length - 1 ? ' and ' : ', ', fate]));
+  return [begin, ...parts, sentences === '' ? '.' : `. ${sentences}`];
+}

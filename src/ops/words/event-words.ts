@@ -1,18 +1,24 @@
+import type { AnyInbox } from '../../inbox/contract.ts';
+import { type DeadReason, type EventKey, deadReasons } from '../../inbox/event.ts';
 import type { Act, ActResult } from '../../inbox/operator/acts.ts';
-import type { DeadGroup, EventSummary } from '../../inbox/operator/search.ts';
-import type { DeadReason } from '../../inbox/event.ts';
+import type { Gauge } from '../../inbox/rules/counted.ts';
+import { type DeadGroup, type EventSummary, filterFault, type EventFilter } from '../../inbox/operator/search.ts';
+import { retryPrintOf } from '../../inbox/rules/error-groups.ts';
+import type { Blocker, Wait } from '../../inbox/rules/waiting.ts';
 import type { Attempt } from '../../inbox/work.ts';
+import { oneLine } from '../../printable.ts';
+import { operationsOf } from '../operations-of.ts';
+import { pausedInWords } from '../pauses.ts';
 import { ACT_WORDS } from './act-words.ts';
-import { relative } from './format.ts';
+import { relative, age, bounded, number } from './format.ts';
 
-/** Why events are dead, where they are listed. */
-export const DEAD_REASONS = {
+const DEAD_REASONS = {
   failed: 'its handler failed in the last attempt',
   crashed: 'the process ended three times while the handler was running',
   invalid: 'it does not fit the schema',
 } as const satisfies Record<DeadReason, string>;
 
-/** How long an attempt took. When a process ended nobody has seen: that is found once its lease has run out. */
+/** How long an attempt took. hookbox detects a crash only when the lease expires. */
 export function afterHowLong(outcome: Attempt['outcome'], duration: string): string {
   return outcome === 'crashed' ? `, detected after ${duration}` : ` after ${duration}`;
 }
@@ -25,12 +31,10 @@ export function dueInWords(at: Date, wasTried: boolean, now: Date): string {
     : `due, but the ${which} attempt has not started yet`;
 }
 
-/** What the events of a group died of. */
 export function causeOfDeath({ sample, reason }: Pick<DeadGroup, 'sample' | 'reason'>): string {
   return sample === null ? DEAD_REASONS[reason] : `${sample.name}: ${sample.message}`;
 }
 
-/** Why the events of a group are tried again. */
 export function causeOfRetry(sample: EventSummary['lastError']): string {
   return sample === null ? 'no error text' : `${sample.name}: ${sample.message}`;
 }
@@ -50,7 +54,6 @@ export function stateText({
   return remarks.length === 0 ? state : `${state} (${remarks.join(', ')})`;
 }
 
-/** What became of an event under an action, for each result it can have. */
 export function resultInWords(act: Act, result: ActResult): string {
   switch (result) {
     case 'done':
@@ -66,4 +69,187 @@ export function resultInWords(act: Act, result: ActResult): string {
     case 'pruned':
       return 'pruned: the handler needs the body, which was removed';
   }
+}
+
+/** A sentence in parts: an event in it is a link on the page. */
+export type WaitWords = readonly (string | EventKey)[];
+
+const MOST_OF_ERROR = 160;
+const TIMES: Readonly<Record<number, string>> = { 1: 'once', 2: 'twice' };
+
+/** Why an event waits, as a phrase after its name: `waits behind evt_1, which has failed twice`. */
+export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): WaitWords {
+  switch (wait?.reason) {
+    case undefined:
+      return ['is no longer waiting'];
+    case 'running':
+      return [`has been running for ${since(wait.since, now)}${behindIt(wait.waiting)}`];
+    case 'paused':
+      return [`${history(event) ?? 'is waiting'}; ${pausedInWords(wait.pause)}`];
+    case 'no processor':
+      return [`${history(event) ?? 'is waiting'}; ${withoutProcessor(event, wait.lastSeen, now)}`];
+    case 'behind':
+      return ['is waiting behind ', wait.blocker.event, `, which ${blockerInWords(wait.blocker, now)}`];
+    case 'later':
+      return [`${laterInWords(event, wait.dueAt, now)}${behindIt(wait.waiting)}`];
+    case 'suspect':
+      return [
+        'is waiting for its turn: a process ended while handling it, and such events are handled one ' +
+          `at a time${behindIt(wait.waiting)}`,
+      ];
+    case 'next': {
+      const seen = `is due, and a processor that handles ${typeOf(event)} last reported ${relative(wait.lastSeen, now)}`;
+      return [`${history(event) ?? 'has not been tried'}; ${seen}${behindIt(wait.waiting)}`];
+    }
+    case 'discarded':
+      return ['was discarded by an operator'];
+    case 'not handled':
+      return [`was ignored; ${withoutProcessor(event, wait.lastSeen, now)}`];
+  }
+}
+
+/** The same in a few words, for a row of a list: `behind evt_1`, `due in 5 min`, `type paused`; empty without a wait. */
+export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
+  switch (wait?.reason) {
+    case undefined:
+      return [];
+    case 'running':
+      return [`running for ${since(wait.since, now)}`];
+    case 'paused':
+      return ['type paused'];
+    case 'no processor':
+      return ['no processor handles this type'];
+    case 'behind':
+      return ['behind ', wait.blocker.event];
+    case 'later':
+      return [`due ${relative(wait.dueAt, now)}`];
+    case 'suspect':
+      return ['waiting for its turn'];
+    case 'next':
+      return ['due now'];
+    case 'discarded':
+      return ['discarded'];
+    case 'not handled':
+      return ['no processor handled this type'];
+  }
+}
+
+/** Why the blocking event has not been settled, after `which`. */
+export function blockerInWords({ event, runningSince, paused = false, waiting }: Blocker, now: Date): string {
+  const why = paused ? 'is waiting because its type is paused' : unsettledInWords(event, runningSince, now);
+  return `${why}${behindIt(waiting)}`;
+}
+
+function unsettledInWords(event: EventSummary, runningSince: Date | null, now: Date): string {
+  if (runningSince !== null) {
+    const before = event.failures > 0 ? `${history(event) ?? ''} and ` : '';
+    return `${before}has been running for ${since(runningSince, now)}`;
+  }
+  const { dueAt } = event;
+  if (dueAt !== null && dueAt > now) return laterInWords(event, dueAt, now);
+  return history(event) ?? 'is due; no attempt has started';
+}
+
+function history({ failures, attempts, lastError }: EventSummary): string | null {
+  if (failures > 0) {
+    const error = lastError === null ? '' : `: ${oneLine(`${lastError.name}: ${lastError.message}`, MOST_OF_ERROR)}`;
+    return `has failed ${TIMES[failures] ?? `${number(failures)} times`}${error}`;
+  }
+  return attempts > 0 ? 'was interrupted or rerun' : null;
+}
+
+function laterInWords(event: EventSummary, dueAt: Date, now: Date): string {
+  const attempt = event.attempts > 0 ? 'next attempt' : 'first attempt';
+  return `${history(event) ?? 'is delayed'}; ${attempt} ${relative(dueAt, now)}`;
+}
+
+function withoutProcessor(event: EventSummary, lastSeen: Date | null, now: Date): string {
+  const noProcessor = `no processor for ${typeOf(event)}`;
+  if (lastSeen !== null) return `${noProcessor} has run in the last ${since(lastSeen, now)}`;
+  // An attempt without a processor ran inline.
+  const inline = event.attempts === 0 ? '' : '; in inline mode, the next delivery runs the handler';
+  return `${noProcessor} has ever run${inline}`;
+}
+
+function typeOf({ type }: EventSummary): string {
+  return type === null ? 'its type' : oneLine(type, 60);
+}
+
+function behindIt(waiting: Gauge): string {
+  if (waiting.count === 0) return '';
+  return `; ${bounded(waiting)} ${waiting.count === 1 && !waiting.more ? 'event is' : 'events are'} waiting behind it`;
+}
+
+function since(at: Date, now: Date): string {
+  return age(now.getTime() - at.getTime());
+}
+
+const MOST_OF_GROUP_NAME = 80;
+
+/** Names a group of events by one of its errors, shortened. */
+export function groupInWords(fingerprint: string, sample: GroupSample): string {
+  // Events without an error are grouped by the reason.
+  const reason = deadReasons.find((each) => each === fingerprint);
+  const error = sample === 'unasked' ? null : sample;
+  if (error === null && reason === undefined) {
+    return `${oneLine(fingerprint, 16)} (${sample === null ? 'no events now' : 'not looked up'})`;
+  }
+  return oneLine(causeOfDeath({ sample: error, reason: reason ?? 'failed' }), MOST_OF_GROUP_NAME);
+}
+
+/** Searches per screen. */
+const MOST_SEARCHES = 50;
+
+/** Where an error of a group may be found. */
+export interface GroupPlace {
+  readonly fingerprint: string;
+  /** whether it is a group of retrying events */
+  readonly retrying?: boolean;
+  /** a bulk action on the whole group, whose events are known for a week */
+  readonly bulk?: number;
+}
+
+/** An error of a group; `null` if the group is empty now, `'unasked'` if there were too many searches. */
+type GroupSample = EventSummary['lastError'] | 'unasked';
+export type GroupSamples = (place: GroupPlace) => Promise<GroupSample>;
+
+/** Finds an error for each fingerprint; each group is searched once. */
+export function groupSamples(inbox: AnyInbox): GroupSamples {
+  const known = new Map<string, Promise<GroupSample>>();
+  let searches = 0;
+
+  async function newest(filter: EventFilter): Promise<EventSummary | 'unasked' | null> {
+    // Another version of hookbox may have written the audit line.
+    if (filterFault(filter) !== null) return null;
+    if (searches >= MOST_SEARCHES) return 'unasked';
+    searches += 1;
+    const { events } = await operationsOf(inbox).search(filter, { limit: 1 });
+    return events[0] ?? null;
+  }
+
+  /** The event may have failed with another error since. */
+  async function errorOf(event: EventSummary, fingerprint: string): Promise<GroupSample> {
+    const isOfGroup = (error: EventSummary['lastError']) => error !== null && retryPrintOf(error) === fingerprint;
+    if (isOfGroup(event.lastError)) return event.lastError;
+    const attempts = await inbox.attempts(event);
+    return attempts.find(({ error }) => isOfGroup(error))?.error ?? null;
+  }
+
+  async function find({ fingerprint, retrying = false, bulk }: GroupPlace): Promise<GroupSample> {
+    const group: EventFilter = retrying ? { retrying, fingerprint } : { states: ['dead'], fingerprint };
+    // Rerun and discarded events have left the group.
+    for (const filter of [...(bulk === undefined ? [] : [{ bulk }]), group]) {
+      const event = await newest(filter);
+      const error = event === null || event === 'unasked' ? event : await errorOf(event, fingerprint);
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  return (place) => {
+    const key = JSON.stringify(place);
+    const found = known.get(key) ?? find(place);
+    known.set(key, found);
+    return found;
+  };
 }

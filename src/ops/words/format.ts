@@ -15,7 +15,7 @@ export function number(value: number): string {
   return whole.format(value);
 }
 
-/** What was counted up to a bound: `12`, or `10,000+` when there are more. */
+/** `12`, or `10,000+` beyond the limit of counting */
 export function bounded({ count, more }: { readonly count: number; readonly more: boolean }): string {
   return more ? `${number(count)}+` : number(count);
 }
@@ -31,7 +31,7 @@ export function listed(parts: readonly string[]): string {
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** A part of a whole, from 0 to 1, as `0.4%`; a part that is not quite nothing or all does not read as such. */
+/** `0.4%`; only exactly nothing is 0%, and only everything is 100%. */
 export function percent(part: number): string {
   if (part > 0 && part < 0.001) return '< 0.1%';
   if (part < 1 && part >= 0.9995) return '> 99.9%';
@@ -52,7 +52,7 @@ export function bytes(size: number): string {
   return `${value < 10 ? Math.round(value * 10) / 10 : number(value)} ${units[unit] ?? ''}`;
 }
 
-/** A latency: `70 ms`, `1.5 s`; beyond what is told apart `over 60 s`, and `–` where nothing was measured. */
+/** `70 ms`, `1.5 s`, `over 60 s`; `–` if nothing was measured */
 export function latency(ms: number | null): string {
   if (ms === null) return '–';
   if (ms === Infinity) return 'over 60 s';
@@ -64,7 +64,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long something has lasted, in milliseconds, as `12 s`, `47 min`, `3 h 5 min` or `12 d 4 h`. */
+/** Milliseconds as `12 s`, `47 min`, `3 h 5 min` or `12 d 4 h`. */
 export function age(ms: number): string {
   const lasted = Math.max(ms, 0);
   if (lasted < MINUTE) return `${Math.floor(lasted / SECOND)} s`;
@@ -90,12 +90,12 @@ export function timestamp(at: Date): string {
   return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** As short as it can be told without a doubt: `03:12` on the day itself, else `31 Dec 03:12`; UTC. */
+/** `03:12` on the same day, else `31 Dec 03:12`; UTC. */
 export function shortTime(at: Date, now: Date): string {
   return timeOnDay(at, now, at.getUTCFullYear() === now.getUTCFullYear() ? dayAndMonth : dayOfAnotherYear);
 }
 
-/** The same for an axis, on which there is little room, and no doubt which year is meant: `31 Dec 03:12`. */
+/** The same without a year, for an axis. */
 export function axisTime(at: Date, now: Date): string {
   return timeOnDay(at, now, dayAndMonth);
 }
@@ -104,4 +104,9 @@ function timeOnDay(at: Date, now: Date, day: Intl.DateTimeFormat): string {
   const iso = at.toISOString();
   const time = iso.slice(11, 16);
   return iso.slice(0, 10) === now.toISOString().slice(0, 10) ? time : `${day.format(at)} ${time}`;
+}
+
+/** `(3 dead) Overview`: tabs are narrow. */
+export function withDead(dead: { readonly count: number; readonly more: boolean }, title: string): string {
+  return dead.count === 0 ? title : `(${bounded(dead)} dead) ${title}`;
 }

@@ -21,7 +21,7 @@ export function parseDuration(text: string): number | null {
  * @param now - the time to count back from, in milliseconds since 1970
  */
 export function parseTime(text: string, now: number): Date | null {
-  // Who writes 0 means the beginning rather than now: it is refused.
+  // 0 could mean 1970 or now, so it is invalid.
   const ago = text === '0' ? null : parseDuration(text.replace(/ ago$/, ''));
   const ms = ago === null ? (instantOf(text) ?? shortInstantOf(text.trim(), now)) : now - ago;
   const read = ms === null ? null : new Date(ms);
@@ -40,7 +40,7 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const SHORT =
   /^(?:(?<day>\d{1,2}) (?<month>[a-z]{3})[a-z]*(?: (?<year>\d{4}))?,? )?(?<time>\d{1,2}:\d{2}(?::\d{2})?)(?: ?UTC)?$/i;
 
-/** What `shortTime` writes. Without its year or its day it is the last one that was. */
+/** Reads the output of `shortTime`. Without a year or a day, it is the last such time. */
 function shortInstantOf(text: string, now: number): number | null {
   const { day, month, year, time } = SHORT.exec(text)?.groups ?? {};
   if (time === undefined) return null;

@@ -1,8 +1,6 @@
 import type { Hono } from 'hono';
 import { MOST_GROUPS } from '../../inbox/rules/error-groups.ts';
-import { exportEvents, exportOfEach } from '../../ops/export.ts';
-import { readableLines } from '../../ops/readable-export.ts';
-import { readableFormats } from '../../ops/words/readable-formats.ts';
+import { exportEvents, exportOfEach, readableLines, readableFormats } from '../../ops/export.ts';
 import { readFilter } from '../parts/filter-fields.ts';
 import { postedForm, fieldsOf } from '../safety/posted-form.ts';
 import { keyOf, type PageContext, type PageEnv, type Shell } from '../shell.tsx';

@@ -1,5 +1,5 @@
 import { number } from '../../ops/words/format.ts';
-import { leftInLog } from '../../ops/words/log-words.ts';
+import { leftInLog } from '../../ops/erase.ts';
 
 /** The log after an erasure; its place here is the figure in a URL. */
 export const LOGS = [true, false, null] as const;

@@ -1,6 +1,6 @@
 import type { Mark } from '../../inbox/rules/marks.ts';
 import type { StatsStep } from '../../ops/stats.ts';
-import { markInWords } from '../../ops/words/change-words.ts';
+import { markInWords } from '../../ops/releases.ts';
 import { age, number, shortTime } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { eventsHref } from '../parts/filter-fields.ts';

@@ -1,8 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import type { EventFilter } from '../../inbox/operator/search.ts';
-import { heldUp, type HeldUpLanes } from '../../ops/held-up.ts';
-import { heldUpInWords } from '../../ops/words/pause-words.ts';
-import { EXPORT_FORMATS, exportFormats } from '../../ops/words/readable-formats.ts';
+import { heldUp, type HeldUpLanes, heldUpInWords } from '../../ops/pauses.ts';
+import { EXPORT_FORMATS, exportFormats } from '../../ops/export.ts';
 import type { Visit } from '../visit.ts';
 import { filterFields, hrefOf } from './filter-fields.ts';
 import { StoredText } from './stored-text.tsx';

@@ -1,10 +1,8 @@
 import type { Child } from 'hono/jsx';
 import { jsonText } from '../../events/json.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
-import { bodyDiff, type BodyDiff } from '../../ops/body/body-diff.ts';
-import { jsonTree, type JsonNode } from '../../ops/body/json-tree.ts';
-import { prettyJson } from '../../ops/body/readable-body.ts';
-import { differenceInWords } from '../../ops/words/diff-words.ts';
+import { bodyDiff, type BodyDiff, differenceInWords } from '../../ops/body/body-diff.ts';
+import { jsonTree, type JsonNode, prettyJson } from '../../ops/body/readable-body.ts';
 import { number, bytes as size } from '../../ops/words/format.ts';
 import { oneLine, printableJson, printableLines } from '../../printable.ts';
 import type { Visit } from '../visit.ts';

@@ -1,9 +1,8 @@
 import type { Child } from 'hono/jsx';
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { MASKED } from '../../ops/body/mask.ts';
-import { groupSamples, type GroupPlace, type GroupSamples } from '../../ops/group-samples.ts';
+import { groupSamples, type GroupPlace, type GroupSamples, groupInWords } from '../../ops/words/event-words.ts';
 import { timestamp, number } from '../../ops/words/format.ts';
-import { groupInWords } from '../../ops/words/group-words.ts';
 import type { Visit } from '../visit.ts';
 import { eventHref, LABELS, TIMES } from './filter-fields.ts';
 import { LongText, StoredText } from './stored-text.tsx';

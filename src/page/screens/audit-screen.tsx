@@ -1,6 +1,5 @@
 import type { AuditFilter, AuditLine } from '../../inbox/operator/audit.ts';
-import { auditLines } from '../../ops/audit.ts';
-import { noneInWords, dayBefore, dayOf, spanOfDay } from '../../ops/words/audit-words.ts';
+import { auditLines, noneInWords, dayBefore, dayOf, spanOfDay } from '../../ops/audit.ts';
 import { number } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { hrefOf } from '../parts/filter-fields.ts';

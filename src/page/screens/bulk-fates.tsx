@@ -2,9 +2,9 @@ import { Panel } from '../parts/list-table.tsx';
 import { delay, performance } from '../../host/real-timers.ts';
 import type { AnyInbox } from '../../inbox/contract.ts';
 import type { Bulk, BulkFate } from '../../inbox/operator/acts.ts';
-import { type BulkOutcome, type OutcomeAtFirst, bulkOutcome } from '../../ops/bulk-outcome.ts';
+import { type BulkOutcome, type OutcomeAtFirst, bulkOutcome } from '../../ops/bulks.ts';
 import { number, shortTime } from '../../ops/words/format.ts';
-import { fateInWords, filterOfFate, outcomeWords, presentFates } from '../../ops/words/outcome-words.ts';
+import { fateInWords, filterOfFate, outcomeWords, presentFates } from '../../ops/words/act-words.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 
 export function outcomePanel(

@@ -1,11 +1,9 @@
 import type { Act } from '../../inbox/operator/acts.ts';
 import type { DeadGroup, EventFilter, RetryGroup } from '../../inbox/operator/search.ts';
 import { MOST_GROUPS } from '../../inbox/rules/error-groups.ts';
-import { deadGroups } from '../../ops/find.ts';
-import { retryGroups } from '../../ops/retry-groups.ts';
+import { deadGroups, retryGroups } from '../../ops/find.ts';
 import { causeOfDeath, causeOfRetry } from '../../ops/words/event-words.ts';
-import { number, bounded } from '../../ops/words/format.ts';
-import { withDead } from '../../ops/words/tab-words.ts';
+import { number, bounded, withDead } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { ActForm, ExportMenu, mayExport } from '../parts/act-form.tsx';
 import { eventsHref, eventHref } from '../parts/filter-fields.ts';

@@ -5,7 +5,7 @@ import type { Act as ActName } from '../../inbox/operator/acts.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/decide-act.ts';
 import { getEvent, type EventHistory } from '../../ops/find.ts';
-import { eventCommand } from '../../ops/words/shell-commands.ts';
+import { eventCommand } from '../../processing/endpoint.ts';
 import { ActForm, heldUpWarning, Copyable, ReasonField } from '../parts/act-form.tsx';
 import { bytes, number, plural } from '../../ops/words/format.ts';
 import { eventHref, eventsHref, pauseHref } from '../parts/filter-fields.ts';

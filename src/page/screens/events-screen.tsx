@@ -1,9 +1,8 @@
 import type { Act } from '../../inbox/operator/acts.ts';
 import type { EventCount } from '../../inbox/operator/search.ts';
-import { type Suggestion, type TextReading, filterFor } from '../../ops/find-by-text.ts';
+import { type Suggestion, type TextReading, filterFor, ALSO_BEGINS, TAKEN_FOR } from '../../ops/find-by-text.ts';
 import type { ActedOn } from '../../ops/words/act-words.ts';
 import { number, percent, plural } from '../../ops/words/format.ts';
-import { ALSO_BEGINS, TAKEN_FOR } from '../../ops/words/reading-words.ts';
 import { filterFields, eventsHref } from '../parts/filter-fields.ts';
 import { filterForm } from '../parts/filter-form.tsx';
 import { beginningQuery, furtherQuery, BackLink } from '../parts/list-query.tsx';

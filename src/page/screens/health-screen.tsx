@@ -1,10 +1,9 @@
 import { messageOf } from '../../errors.ts';
 import type { AnyInbox } from '../../inbox/contract.ts';
-import { readiness } from '../../ops/health.ts';
-import type { Processing } from '../../ops/processors.ts';
+import { readiness, typesText } from '../../ops/health.ts';
+import type { Processing } from '../../ops/watch.ts';
 import { stats, type Stats } from '../../ops/stats.ts';
 import { age, bounded, latency, percent, plural } from '../../ops/words/format.ts';
-import { typesText } from '../../ops/words/watch-words.ts';
 import { VERSION } from '../../version.ts';
 import { eventHref } from '../parts/filter-fields.ts';
 import { UnhandledEvents } from '../parts/waiting.tsx';

@@ -2,11 +2,16 @@ import type { Child } from 'hono/jsx';
 import { deadGroups } from '../../ops/find.ts';
 import { pausedTypes } from '../../ops/pauses.ts';
 import { stats, type Stats } from '../../ops/stats.ts';
-import { comparisonOf, type Comparison, type TypeChange } from '../../ops/type-changes.ts';
-import { changesOf, type Changes } from '../../ops/what-changed.ts';
-import { failedPart, verdict } from '../../ops/words/change-words.ts';
-import { age, bounded, number, percent, plural, latency } from '../../ops/words/format.ts';
-import { withDead } from '../../ops/words/tab-words.ts';
+import {
+  comparisonOf,
+  type Comparison,
+  type TypeChange,
+  changesOf,
+  type Changes,
+  failedPart,
+  verdict,
+} from '../../ops/releases.ts';
+import { age, bounded, number, percent, plural, latency, withDead } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { LatencyChart } from '../charts/latency-chart.tsx';
 import { OutcomesChart } from '../charts/outcomes-chart.tsx';

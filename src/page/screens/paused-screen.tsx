@@ -1,10 +1,8 @@
 import { eventTypes } from '../../events/event-types.ts';
 import type { Pause } from '../../inbox/operator/pauses.ts';
 import { LONGEST_OF_LANE } from '../../inbox/rules/pauses.ts';
-import { namedEndpoints } from '../../ops/named-endpoints.ts';
-import { pausedTypes } from '../../ops/pauses.ts';
+import { namedEndpoints, pausedTypes, strangerInWords } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
-import { strangerInWords } from '../../ops/words/pause-words.ts';
 import { ActForm, ReasonField } from '../parts/act-form.tsx';
 import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
 import { TypeAt } from '../parts/waiting.tsx';

@@ -1,6 +1,5 @@
 import type { EventAct } from '../../inbox/operator/audit.ts';
-import type { EventHistory, TimelineEntry } from '../../ops/find.ts';
-import { foldedTimeline, type FoldedAttempts } from '../../ops/folded-timeline.ts';
+import { type EventHistory, type TimelineEntry, foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
 import { afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
 import { age, number, plural, timestamp } from '../../ops/words/format.ts';

@@ -50,7 +50,7 @@ export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
       openapi: '3.1.1',
       info: {
         title: 'Commerce Ordering Service',
-        // Of the interface (9.1), and not of hookbox.
+        // of the interface (9.1), not of hookbox
         version: '1.0.0',
         description:
           'This document describes the service as the hookbox sandbox implements it. Where the interface does not ' +
@@ -82,7 +82,7 @@ export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
       },
     },
     { override: marks.override },
-    // Its types are those of OpenAPI 3.2, whatever version is asked for.
+    // zod-openapi returns the types of OpenAPI 3.2 for every version.
   ) as OpenApiDocument;
   addExamples(document);
   return document;
@@ -109,7 +109,7 @@ function addExamples({ paths = {}, components }: OpenApiDocument): void {
 
 const SECURITY_SCHEME = 'apiKey';
 
-export function operationObjects(server: string, marks: Marks): ZodOpenApiPathsObject {
+function operationObjects(server: string, marks: Marks): ZodOpenApiPathsObject {
   const paths: Record<string, ZodOpenApiPathItemObject> = {};
   const parts = { server, marks, refusals: refusalsWith(marks) };
   for (const name of OPERATION_NAMES) {
@@ -120,7 +120,7 @@ export function operationObjects(server: string, marks: Marks): ZodOpenApiPathsO
   return paths;
 }
 
-export function tagOf({ permission }: Operation): string {
+function tagOf({ permission }: Operation): string {
   return permission.slice(0, permission.indexOf(':')).replaceAll('_', ' ');
 }
 
@@ -210,7 +210,7 @@ function componentOf(code: ErrorCode): string {
 }
 
 /** Interface 8.4. A sandbox without limits sends none of these. */
-export function limitHeaders(marks: Marks): Readonly<Record<string, ZodOpenApiHeaderObject>> {
+function limitHeaders(marks: Marks): Readonly<Record<string, ZodOpenApiHeaderObject>> {
   const header = (description: string) => ({ description, schema: { type: 'integer' }, ...marks.of('A10') }) as const;
   return {
     'X-RateLimit-Limit': header('requests allowed in the window; sent only if the plan has limits'),
@@ -224,16 +224,16 @@ type ResponseHeaders = Pick<ZodOpenApiResponseObject, 'headers'>;
 
 const COUNTED = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
-export const COUNTED_HEADERS = headersOf(COUNTED);
+const COUNTED_HEADERS = headersOf(COUNTED);
 
 function headersOf(names: readonly string[]): ResponseHeaders {
   return { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
 }
 
 /** Makes the error responses of an operation by status, which several codes may share. */
-export type Refusals = (codes: readonly ErrorCode[]) => ZodOpenApiResponsesObject;
+type Refusals = (codes: readonly ErrorCode[]) => ZodOpenApiResponsesObject;
 
-export function refusalsWith(marks: Marks): Refusals {
+function refusalsWith(marks: Marks): Refusals {
   const made = new Map<string, ZodOpenApiResponseObject>();
   const responseTo = (codes: readonly ErrorCode[]): ZodOpenApiResponseObject => {
     const id = codes.map(componentOf).join('Or');
@@ -277,7 +277,7 @@ function eitherOf([only = z.never(), ...others]: readonly z.ZodType[]): z.ZodTyp
   return others.length === 0 ? only : z.union([only, ...others]);
 }
 
-export function webhookObjects(marks: Marks): ZodOpenApiPathsObject {
+function webhookObjects(marks: Marks): ZodOpenApiPathsObject {
   return Object.fromEntries(eventTypes.map((type) => [type, { post: deliveryOf(type, marks) }]));
 }
 
@@ -332,14 +332,14 @@ export interface AssumptionMark {
   readonly values?: Partial<Assumptions>;
 }
 
-export interface Marks {
+interface Marks {
   /** for a part of the document that is not a schema */
   readonly of: (...ids: readonly AssumptionId[]) => { readonly 'x-assumption': readonly AssumptionMark[] };
   /** for schemas that `assumed` has marked */
   readonly override: NonNullable<CreateDocumentOptions['override']>;
 }
 
-export function marksWith(assumptions: Assumptions): Marks {
+function marksWith(assumptions: Assumptions): Marks {
   const markOf = (id: AssumptionId): AssumptionMark => {
     const { decision, values } = ASSUMPTIONS[id];
     const inForce = Object.fromEntries(values.map((name) => [name, assumptions[name]]));

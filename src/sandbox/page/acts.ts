@@ -13,7 +13,14 @@ import { FormError, type Act } from './forms.ts';
 import { createdKeyScreen } from './keys-screens.tsx';
 import { newSecretScreen } from './webhooks-screens.tsx';
 
-export const ORDER_ACTS: Readonly<Record<string, Act>> = {
+/** By the path that each form is sent to. */
+type Acts = Readonly<Record<string, Act>>;
+
+export function sandboxActs(logger: Logger): Acts {
+  return { ...ACCOUNT_ACTS, ...ORDER_ACTS, ...clockActs(logger) };
+}
+
+const ORDER_ACTS: Acts = {
   '/orders/:id/move': ({ sandbox, id, form }) => {
     const to = ORDER_STATUSES.find((status) => status === fieldOf(form, 'to'));
     if (to === undefined) throw new FormError('Select the next status of the order.');
@@ -48,7 +55,7 @@ function wholeOf(form: FormData, name: string): number {
   return Number(text);
 }
 
-export const ACCOUNT_ACTS: Readonly<Record<string, Act>> = {
+const ACCOUNT_ACTS: Acts = {
   '/keys': ({ sandbox, form }) => {
     const expires = fieldOf(form, 'expires');
     const asked = valuesOf(form, 'permissions');
@@ -124,7 +131,7 @@ function eventsOf(form: FormData): readonly EventType[] | null {
 /** An answer does not wait longer for slow receivers. */
 const WAITED_MS = 3_000;
 
-export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
+function clockActs(logger: Logger): Acts {
   return {
     '/clock/advance': async ({ sandbox, form }) => {
       const ms = durationMs(fieldOf(form, 'by'));

@@ -17,7 +17,6 @@ const WHAT = {
   delivery: 'delivery attempt',
 } as const satisfies Record<NextDue['what'], string>;
 
-/** What time it is in the sandbox, what happens next, and how to move on. */
 export function clockScreen(visit: SandboxVisit): Screen {
   const { sandbox, now } = visit;
   const { kind } = sandbox.clock;

@@ -22,7 +22,7 @@ import {
 
 const STATES: readonly DeliveryState[] = ['waiting', 'dead', 'delivered', 'dropped'];
 
-/** Deliveries, the newest first: all, or those of a state or of an endpoint; with why the last try has failed. */
+/** Deliveries, newest first: all, or those of a state or of an endpoint. */
 export function deliveriesScreen(visit: SandboxVisit): Screen {
   const { sandbox, base, url } = visit;
   const asked = url.searchParams.get('state');
@@ -96,10 +96,9 @@ function Views({
   );
 }
 
-/** Beyond that, go by the endpoint first. */
+/** With more endpoints, the visitor selects an endpoint first. */
 const MOST_BUTTONS = 10;
 
-/** What is done with many deliveries at once. */
 function Acts({ visit, endpoints }: { readonly visit: SandboxVisit; readonly endpoints: readonly Endpoint[] }) {
   const { sandbox } = visit;
   const withDead = endpoints.filter(({ id: endpoint }) => {
@@ -178,7 +177,7 @@ function numberOf(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** One delivery: where it stands, each try and what came of it, and what is delivered. */
+/** One delivery with its tries and its body. */
 export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): Screen {
   const { sandbox, base, now } = visit;
   const { id, event, state, nextAt, body } = delivery;

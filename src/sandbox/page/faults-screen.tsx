@@ -37,7 +37,6 @@ const DELIVERY_WORDS: Readonly<Record<DeliveryFaultKind, string>> = {
   'lost-answer': 'answer lost',
 };
 
-/** What goes wrong on purpose: what waits for its time, and how to ask for more. */
 export function faultsScreen(visit: SandboxVisit): Screen {
   return {
     title: 'Faults',

@@ -20,7 +20,7 @@ import {
   type SandboxVisit,
 } from './parts.tsx';
 
-/** API keys, the newest first, with what each may do and has used of the plan's limits. */
+/** API keys, newest first. */
 export function keysScreen(visit: SandboxVisit): Screen {
   const { sandbox, base, url } = visit;
   const { rows, next } = pageOfAll(sandbox.keys.list().toReversed(), url);
@@ -132,7 +132,6 @@ function KeyActs({ visit, apiKey: { id, name } }: { readonly visit: SandboxVisit
   );
 }
 
-/** A key need not have a name; its id tells it apart then. */
 function nameOf({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string {
   return isBlank(name) ? id : name;
 }
@@ -142,7 +141,6 @@ function permissionsInWords(permissions: KeyRecord['permissions']): string {
   return permissions.length === 0 ? 'none' : permissions.join(', ');
 }
 
-/** The one time that a key is shown. */
 export function createdKeyScreen(visit: SandboxVisit, { id, key, name, permissions }: CreatedKey): Screen {
   const request = exampleFor(permissions);
   return {

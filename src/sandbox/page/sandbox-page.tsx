@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { randomBytes } from 'node:crypto';
-import { ConfigurationError, HookboxError, isError, isInstance, nameOf } from '../../errors.ts';
+import { ConfigurationError, HookboxError, isError, nameOf } from '../../errors.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
@@ -27,7 +27,7 @@ import { csrfTokens, createGuard, type GuardOptions } from '../../page/safety/re
 import type { Screen } from '../../page/visit.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 import { ApiError, SandboxClosedError } from '../errors.ts';
-import { ACCOUNT_ACTS, clockActs, ORDER_ACTS } from './acts.ts';
+import { sandboxActs } from './acts.ts';
 import { clockScreen } from './clock-screen.tsx';
 import { deliveriesScreen, deliveryScreen } from './deliveries-screens.tsx';
 import { faultsScreen } from './faults-screen.tsx';
@@ -148,29 +148,29 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   };
   for (const [path, screen] of Object.entries(screens)) page.get(path, (c) => frame.show(c, screen(visitOf(c))));
 
-  page.get('/orders/:id', (c) => {
-    const order = sandbox.orders.find(c.req.param('id'));
-    return order === null ? nothingHere(c, 'order') : frame.show(c, orderScreen(visitOf(c), order));
-  });
-  page.get('/deliveries/:id{[0-9]{1,15}}', (c) => {
-    const delivery = sandbox.deliveries.find(Number(c.req.param('id')));
-    return delivery === null ? nothingHere(c, 'delivery') : frame.show(c, deliveryScreen(visitOf(c), delivery));
-  });
-  page.get('/webhooks/:id', (c) => {
-    const endpoint = sandbox.webhooks.list().find(({ id }) => id === c.req.param('id'));
-    return endpoint === undefined ? nothingHere(c, 'endpoint') : frame.show(c, webhookScreen(visitOf(c), endpoint));
-  });
-  const nothingHere = (c: PageContext, what: string) =>
-    frame.problem(c, 404, 'Not found', `The sandbox has no ${what} with this id. It may have been removed.`);
+  const showOne = <One,>(
+    path: string,
+    what: string,
+    find: (id: string) => One | null | undefined,
+    screen: (visit: SandboxVisit, one: One) => Screen,
+  ) =>
+    page.get(path, (c) => {
+      const one = find((c.req.param() as { readonly id: string }).id);
+      if (one !== null && one !== undefined) return frame.show(c, screen(visitOf(c), one));
+      return frame.problem(c, 404, 'Not found', `The sandbox has no ${what} with this id. It may have been removed.`);
+    });
+  showOne('/orders/:id', 'order', (id) => sandbox.orders.find(id), orderScreen);
+  showOne('/deliveries/:id{[0-9]{1,15}}', 'delivery', (id) => sandbox.deliveries.find(Number(id)), deliveryScreen);
+  showOne('/webhooks/:id', 'endpoint', (id) => sandbox.webhooks.list().find((one) => one.id === id), webhookScreen);
 
-  actRoutes(page, { ...ACCOUNT_ACTS, ...ORDER_ACTS, ...clockActs(logger) }, frame, visitOf, refusedScreen);
+  actRoutes(page, sandboxActs(logger), frame, visitOf, refusedScreen);
   assetRoutes(page, ['page.css', 'sandbox.css', ...SCRIPTS]);
   page.get('/live', (c) => live(c.req.raw, c.env));
   page.all('*', noSuchScreen(frame));
   return mountable(page, base);
 }
 
-/** The screens of forms to fill in, by the path that each form is sent to. */
+/** The screens with forms to fill in, by the path of each form. */
 const FORM_SCREENS: Readonly<Record<string, (visit: SandboxVisit) => Screen>> = {
   '/webhooks': webhooksScreen,
   '/keys': keysScreen,
@@ -194,29 +194,20 @@ function refusedScreen(visit: SandboxVisit, failure: unknown): Screen | null {
   return { ...screen, status, content };
 }
 
-/** What a failure is to whoever looks; the text of one that is not foreseen may quote what nobody should see. */
-function problemOf(failure: unknown): {
-  readonly status: 400 | 401 | 403 | 404 | 409 | 422 | 429 | 500 | 503;
-  readonly title: string;
-  readonly sentence: string;
-} {
-  const refused = (status: ApiError['status']) => ({
-    status,
-    title: 'Nothing was done',
-    sentence: `${said} Nothing was done.`,
-  });
-  const said = isError(failure) ? failure.message : '';
-  if (isInstance(failure, SandboxClosedError)) return { status: 503, title: 'Closed', sentence: said };
-  if (isInstance(failure, FormError)) return refused(failure.status);
-  if (isInstance(failure, ApiError)) return refused(failure.status);
-  if (isInstance(failure, ConfigurationError)) return refused(400);
-  const sentence = isInstance(failure, HookboxError)
-    ? said
-    : `The request failed with ${nameOf(failure)}. See the log for details.`;
-  return { status: 500, title: 'Request failed', sentence };
+/** The text of an unexpected error is not shown, because it may quote secrets. */
+function problemOf(failure: unknown) {
+  const message = isError(failure) ? failure.message : '';
+  if (failure instanceof SandboxClosedError) return { status: 503, title: 'Closed', sentence: message } as const;
+  const isRefusal = failure instanceof FormError || failure instanceof ApiError;
+  if (isRefusal || failure instanceof ConfigurationError) {
+    const status = isRefusal ? failure.status : 400;
+    return { status, title: 'Nothing was done', sentence: `${message} Nothing was done.` };
+  }
+  const unexpected = `The request failed with ${nameOf(failure)}. See the log for details.`;
+  const sentence = failure instanceof HookboxError ? message : unexpected;
+  return { status: 500, title: 'Request failed', sentence } as const;
 }
 
-/** What the dashboard has around its screens. */
 const DASHBOARD_LOOK: Look = {
   navigation: [
     ['/', 'Orders'],
@@ -243,7 +234,7 @@ const DASHBOARD_LOOK: Look = {
 
 const EVERY_MS = 1_000;
 
-/** Looks once a second whether something has changed in a sandbox, for as long as there are listeners. */
+/** Looks for changes in a sandbox once a second, while there are listeners. */
 function watchVersion({ version }: Pick<Sandbox, 'version'>): Changes<{ readonly version: number }> {
   return {
     listen(listener) {

@@ -4,7 +4,6 @@ import type { Screen } from '../../page/visit.ts';
 import { MOST_STOCK, type StockLevel } from '../inventory.ts';
 import { ListTable, hrefWith, NextPage, pageOfAll, SandboxForm, type SandboxVisit } from './parts.tsx';
 
-/** How much of each product each location has, and how to set it. */
 export function stockScreen(visit: SandboxVisit): Screen {
   const { rows, next } = pageOfAll(visit.sandbox.stock.list(), visit.url);
   return {

@@ -16,7 +16,7 @@ import {
   type SandboxVisit,
 } from './parts.tsx';
 
-/** Where webhooks go, the newest first. */
+/** Endpoints, newest first. */
 export function webhooksScreen(visit: SandboxVisit): Screen {
   const { rows, next } = pageOfAll(visit.sandbox.webhooks.list().toReversed(), visit.url);
   return {
@@ -38,7 +38,6 @@ export function webhooksScreen(visit: SandboxVisit): Screen {
   };
 }
 
-/** How webhooks may be signed. */
 const SIGNINGS = [
   ['new', 'with a new secret'],
   ['own', 'with your own secret'],
@@ -139,7 +138,6 @@ function EndpointsTable({
   );
 }
 
-/** One endpoint, and what can be changed about it. */
 export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
   const { id, url, events, isSigned } = endpoint;
   return {
@@ -179,7 +177,6 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
   };
 }
 
-/** The one time that a secret is shown. */
 export function newSecretScreen(visit: SandboxVisit, id: string, secret: string): Screen {
   return {
     title: 'New signing secret',

@@ -1,7 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { auditLines } from '../../../src/ops/audit.ts';
-import { discardEvents } from '../../../src/ops/discard.ts';
-import { rerunEvents } from '../../../src/ops/rerun.ts';
+import { discardEvents, rerunEvents } from '../../../src/ops/act-on-events.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testActs } from '../../ops/acts.conformance.ts';

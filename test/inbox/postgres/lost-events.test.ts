@@ -2,9 +2,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
-import { discardEvents } from '../../../src/ops/discard.ts';
+import { discardEvents, rerunEvents } from '../../../src/ops/act-on-events.ts';
 import { eraseEntity } from '../../../src/ops/erase.ts';
-import { rerunEvents } from '../../../src/ops/rerun.ts';
 import { later } from '../../helpers/incoming-event.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { auditLines } from '../../../src/ops/audit.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { pruneEvents } from '../../../src/ops/prune.ts';
-import { rerunEvents } from '../../../src/ops/rerun.ts';
+import { rerunEvents } from '../../../src/ops/act-on-events.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { FAILED, handled } from '../../ops/events-in-states.ts';

@@ -6,7 +6,7 @@ import { CLOCK, databaseTime } from '../../../src/inbox/postgres/database-time.t
 import type { Session } from '../../../src/inbox/postgres/driver/session.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
-import { rerunEvents } from '../../../src/ops/rerun.ts';
+import { rerunEvents } from '../../../src/ops/act-on-events.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';

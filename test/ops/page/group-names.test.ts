@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Operations } from '../../../src/inbox/contract.ts';
 import type { AuditLine } from '../../../src/inbox/operator/audit.ts';
 import { deadGroups, previewBulk, retryGroups, runBulk } from '../../../src/ops/index.ts';
-import { groupInWords } from '../../../src/ops/words/group-words.ts';
+import { groupInWords } from '../../../src/ops/words/event-words.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { heldUp, lanesOf } from '../../../src/ops/held-up.ts';
+import { heldUp, lanesOf, heldUpInWords } from '../../../src/ops/pauses.ts';
 import { pauseType, previewBulk, resumeType } from '../../../src/ops/index.ts';
-import { heldUpInWords } from '../../../src/ops/words/pause-words.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 import { FAILED, handled } from '../events-in-states.ts';
 import { leadsTo, openedPage } from './opened-page.ts';

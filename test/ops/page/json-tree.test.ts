@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { jsonTree, type JsonNode } from '../../../src/ops/body/json-tree.ts';
+import { jsonTree, type JsonNode } from '../../../src/ops/body/readable-body.ts';
 
 /** A tree in one line: what it says, and how. */
 function written({ name, again, kind, value, children, size, cut }: JsonNode): string {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createMask } from '../../../src/ops/body/mask.ts';
-import { jsonTree } from '../../../src/ops/body/json-tree.ts';
+import { jsonTree } from '../../../src/ops/body/readable-body.ts';
 import { redactBody } from '../../../src/ops/redact.ts';
 import { stepsOf } from '../../steps.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { previewBulk, runBulk } from '../../../src/ops/bulks.ts';
 import { pauseType } from '../../../src/ops/pauses.ts';
-import { rerunEvents } from '../../../src/ops/rerun.ts';
+import { rerunEvents } from '../../../src/ops/act-on-events.ts';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { copyInPostgres, eventCommand } from '../../../src/ops/words/shell-commands.ts';
+import { copyInPostgres } from '../../../src/ops/backup.ts';
+import { eventCommand } from '../../../src/processing/endpoint.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';

@@ -9,8 +9,7 @@ import {
 } from '../../rules/processors.ts';
 import { isPaused } from '../../rules/pauses.ts';
 import type { Scope } from '../../work.ts';
-import type { NamedStatements } from '../sql/named-statements.ts';
-import { distinctTypes, READY } from '../sql/queue-statements.ts';
+import { type NamedStatements, distinctTypes, READY } from '../sql/named-statements.ts';
 import type { TypeRow } from '../sql/rows.ts';
 import { statement } from '../sql/statement.ts';
 import { holdingTypesOf, pausesOf, readyEndpoints } from './entity-queue.ts';

@@ -97,7 +97,7 @@ const AGAIN = 1 / 8;
  * becomes as long again meanwhile, the writer copies it itself, or waits while the thread copies.
  */
 export class LogWatch {
-  readonly #connection: { database(): SqliteDatabase };
+  readonly #database: () => SqliteDatabase;
   readonly #lock: LockLender;
   readonly #askToCopy: () => void;
   #isAsked = false;
@@ -106,8 +106,8 @@ export class LogWatch {
   #next: number | null = null;
   #continue: GiveBack = () => {};
 
-  constructor(connection: { database(): SqliteDatabase }, lock: LockLender, askToCopy: () => void) {
-    this.#connection = connection;
+  constructor(database: () => SqliteDatabase, lock: LockLender, askToCopy: () => void) {
+    this.#database = database;
     this.#lock = lock;
     this.#askToCopy = askToCopy;
   }
@@ -115,7 +115,7 @@ export class LogWatch {
   /** Call it after each commit of this process. */
   look(): void {
     try {
-      const database = this.#connection.database();
+      const database = this.#database();
       const { pages, copied } = checkpoint(database, 'NOOP');
       const isNew = pages < this.#pages;
       this.#pages = pages;
@@ -141,7 +141,7 @@ export class LogWatch {
   copied(isUseful: boolean): void {
     this.#isAsked = false;
     try {
-      const database = this.#connection.database();
+      const database = this.#database();
       const { pages } = checkpoint(database, isUseful ? 'FULL' : 'NOOP');
       this.#pages = pages;
       this.#next = pages + pagesBeforeCheckpoint(database) * AGAIN;

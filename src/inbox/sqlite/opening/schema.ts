@@ -13,10 +13,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/**
- * The tables of an inbox. An index of `hookbox_events` is partial where it can be, so that an event only pays for it while its
- * state asks for it; the comment of each names its readers.
- */
+/** The tables of an inbox. Most indexes of `hookbox_events` are partial; the comment of each names its readers. */
 export const schema: Migration = {
   version: 1,
   name: 'hookbox 0.1',
@@ -26,7 +23,7 @@ export const schema: Migration = {
       seq            INTEGER PRIMARY KEY,
       endpoint       TEXT    NOT NULL,
       id             TEXT    NOT NULL,
-      -- what the id is found by (idHashOf); two ids may share it
+      -- finds the id (idHashOf); two ids may share it
       id_hash        INTEGER NOT NULL,
       type           TEXT,
       created_ms     INTEGER,
@@ -55,7 +52,7 @@ export const schema: Migration = {
       closing        INTEGER NOT NULL DEFAULT 0 CHECK (closing IN (0, 1)),
       -- groups dead events: a hash of the last error without ids, numbers and quoted text
       fingerprint    TEXT,
-      -- all about its entity was erased; another body under its id is not kept either
+      -- its entity was erased; another body under its id is not kept either
       erased_ms      INTEGER,
       -- the trace context of its delivery as in the W3C headers: traceparent, a space, tracestate
       trace          TEXT,
@@ -65,7 +62,7 @@ export const schema: Migration = {
         CHECK ((state = 'dead') = (dead_reason IS NOT NULL)),
       CONSTRAINT events_in_processing_have_a_lease
         CHECK (state != 'processing' OR lease_until_ms IS NOT NULL),
-      -- A processed event keeps its lease while its handler runs on after the commit of its transaction.
+      -- A processed event keeps its lease until its handler ends.
       CONSTRAINT only_running_events_have_a_lease
         CHECK (lease_until_ms IS NULL OR state IN ('processing', 'processed')),
       CONSTRAINT leases_have_a_start
@@ -76,7 +73,7 @@ export const schema: Migration = {
         CHECK ((state IN (${list(prunableStates)})) = (settled_ms IS NOT NULL)),
       CONSTRAINT valid_events_have_a_type_and_a_time
         CHECK ((type IS NOT NULL AND created_ms IS NOT NULL AND created_ns IS NOT NULL) OR dead_reason IS 'invalid'
-          -- Of an event that other code has handled, the inbox knows the id only.
+          -- Of an event that other code has handled, only the id is known.
           OR (state = 'processed' AND body IS NULL AND length(body_sha256) = 0)),
       CONSTRAINT tombstones_keep_a_hash
         CHECK ((body IS NULL) = (body_sha256 IS NOT NULL)),
@@ -84,44 +81,42 @@ export const schema: Migration = {
         CHECK (body IS NOT NULL OR state IN (${list(prunableStates)}))
     ) STRICT;
 
-    -- Deliveries, the verbs on one event, searches by id. It is not unique: the row decides. An index on the ids themselves is
-    -- four times as large (docs/benchmarks.md).
+    -- Deliveries, actions on one event, searches by id. Not unique: the row decides. An index on the ids would be four times as
+    -- large (docs/benchmarks.md).
     CREATE INDEX hookbox_events_by_id ON hookbox_events (id_hash);
-    -- Senders do not know it, so they cannot make ids collide on purpose.
+    -- Secret, so that senders cannot make ids collide.
     CREATE TABLE hookbox_id_key (key TEXT NOT NULL) STRICT;
     INSERT INTO hookbox_id_key VALUES (lower(hex(randomblob(16))));
 
-    -- Claims of named types, and when the next is due of them; what waits by type, of announcements and operators.
+    -- Claims and due times of named types; announcements and operators.
     CREATE INDEX hookbox_events_due_of_type ON hookbox_events (endpoint, type, due_ms, seq)
       WHERE state = 'pending' AND parked = 0;
-    -- Claims of all types, and when the next is due; a clock that was set back; operators' lists and gauges of what is pending.
-    -- Parked events wait for an older one of their entity and are in neither, so that ten thousand of them behind one that
-    -- fails cost nothing.
+    -- Claims and due times of all types; a clock that was set back; operators. Parked events are in neither, so that ten thousand
+    -- of them behind a failing event cost nothing.
     CREATE INDEX hookbox_events_due_of_endpoint ON hookbox_events (endpoint, due_ms, seq)
       WHERE state = 'pending' AND parked = 0;
-    -- Claims look for new events here, and operators for pending ones: a delivery writes no index but this one and the key's.
-    -- An event joins the others when a processor looks for work.
+    -- New and parked events. A delivery writes no other index but that of the key; an event joins the others when a processor
+    -- looks for work.
     CREATE INDEX hookbox_events_aside ON hookbox_events (parked, seq)
       WHERE parked > 0;
-    -- The front of an entity: of those that hold others back, and of these of some types. The first one also names what is
-    -- parked before the front, and for operators what waits behind an event.
+    -- The front of an entity, also of some types. The first one also lists what is parked before the front, and what waits
+    -- behind an event.
     CREATE INDEX hookbox_events_waiting ON hookbox_events (entity, endpoint, yields, created_ms, created_ns, seq)
       WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL;
     CREATE INDEX hookbox_events_holding_of_type ON hookbox_events (entity, endpoint, type, created_ms, created_ns, seq)
       WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL AND yields = 0;
-    -- What is parked of an entity and yields: some have their turn when another event has ended.
+    -- Parked events that yield: some are claimed when another event has ended.
     CREATE INDEX hookbox_events_yielding ON hookbox_events (entity, endpoint, parked)
       WHERE yields = 1 AND state = 'pending';
-    -- Claims, and leases that ran out; operators' list of what is running.
+    -- Claims, expired leases, operators' list of running events.
     CREATE INDEX hookbox_events_leased ON hookbox_events (entity, endpoint, lease_until_ms, crashes, state)
       WHERE lease_until_ms IS NOT NULL;
 
-    -- Pruning by time, endpoint by endpoint: the only index that a processed event is in, but the key's.
+    -- Pruning. A processed event is in no other index but that of the key.
     CREATE INDEX hookbox_events_prunable ON hookbox_events (endpoint, settled_ms)
       WHERE state = 'processed' AND body IS NOT NULL;
 
-    -- Pruning of the other states, and operators' lists of dead events by time. Below: lists and counts by state; groups of dead
-    -- events; retries; types that nobody handles. An event that is handled well is in none of these.
+    -- Pruning of other states, dead events by time; lists and counts by state; groups of dead events; retries; unhandled types.
     CREATE INDEX hookbox_events_put_away_at ON hookbox_events (state, settled_ms)
       WHERE state IN (${list(putAwayStates)}) AND body IS NOT NULL;
     CREATE INDEX hookbox_events_put_away ON hookbox_events (state)
@@ -177,14 +172,14 @@ export const schema: Migration = {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX hookbox_attempts_found ON hookbox_attempts (found_by) WHERE found_by IS NOT NULL;
 
-    -- When processors last announced an endpoint and type; '*' for every one.
+    -- When processors last announced an endpoint and type; '*' for all.
     CREATE TABLE hookbox_handling (
       endpoint TEXT    NOT NULL,
       type     TEXT    NOT NULL,
       seen_ms  INTEGER NOT NULL,
       PRIMARY KEY (endpoint, type)
     ) STRICT, WITHOUT ROWID;
-    -- Running processors, with what they handle as JSON. One that is silent for ten minutes is taken for ended.
+    -- Running processors. After ten silent minutes, a processor counts as ended.
     CREATE TABLE hookbox_processors (
       name       TEXT    PRIMARY KEY,
       endpoints  TEXT    NOT NULL CHECK (json_valid(endpoints)),
@@ -192,7 +187,6 @@ export const schema: Migration = {
       started_ms INTEGER NOT NULL,
       seen_ms    INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-    -- Types of an endpoint that processors leave alone until they are resumed.
     CREATE TABLE hookbox_pauses (
       endpoint TEXT    NOT NULL,
       type     TEXT    NOT NULL,
@@ -214,8 +208,8 @@ export const schema: Migration = {
     ) STRICT;
     INSERT INTO hookbox_clock (id, latest_ms) VALUES (1, 0);
 
-    -- The words by which operators find events: 'entity order:mer_7:ord_42', 'entity ord_42', 'merchant mer_7'. Filled behind
-    -- the deliveries, up to the seq in hookbox_progress.
+    -- By which operators find events: 'entity order:mer_7:ord_42', 'entity ord_42', 'merchant mer_7'. Filled later, up to the seq
+    -- in hookbox_progress.
     CREATE TABLE hookbox_terms (
       term TEXT    NOT NULL,
       seq  INTEGER NOT NULL,
@@ -226,7 +220,7 @@ export const schema: Migration = {
       seq  INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
 
-    -- New counts, and the sums that they are moved to now and then (operator/counts.ts).
+    -- New counts, and the sums to which they are moved (operator/counts.ts).
     CREATE TABLE hookbox_counts (
       minute_ms INTEGER NOT NULL,
       what      TEXT    NOT NULL,
@@ -258,7 +252,7 @@ export const schema: Migration = {
       ON hookbox_rejected (endpoint, reason, ifnull(sha256, ''), ifnull(source, ''), ifnull(bytes, -1));
     CREATE INDEX hookbox_rejected_latest ON hookbox_rejected (last_ms);
 
-    -- When a release was first seen or came back, and when a new secret of an endpoint began; nothing of a secret itself.
+    -- When a release was first seen or came back, and when a new secret of an endpoint began.
     CREATE TABLE hookbox_marks (
       seq      INTEGER PRIMARY KEY,
       kind     TEXT    NOT NULL,
@@ -284,7 +278,6 @@ export const schema: Migration = {
       filter TEXT    NOT NULL CHECK (json_valid(filter)),
       counts TEXT    NOT NULL CHECK (json_valid(counts))
     ) STRICT;
-    -- The lines of the audit about each event.
     CREATE TABLE hookbox_event_acts (
       seq   INTEGER NOT NULL,
       audit INTEGER NOT NULL REFERENCES hookbox_audit (seq),
@@ -324,21 +317,18 @@ export const schema: Migration = {
   `,
 };
 
-/** In their order. Within a minor version the schema stays. */
 const migrations: readonly Migration[] = [schema];
 
-/** The tables of an inbox, as far as this hookbox knows them; any other is the application's, whatever its name. */
+/** Any other table is the application's, whatever its name. */
 export const TABLES: readonly string[] = [
   'hookbox_migrations',
   ...migrations.flatMap(({ sql }) => Array.from(sql.matchAll(/CREATE TABLE (\w+)/g), ([, name = '']) => name)),
 ];
 
-/** The newest version of the tables that this hookbox knows. */
 export const KNOWN_VERSION = newestOf(migrations);
 
 /**
- * Makes the tables of a file, or brings them up to date, in one transaction. The caller checks `synchronous` after this
- * write. Of several processes that start at once the first does the work.
+ * Creates or updates the tables in one transaction. Of several processes that start at once, the first does the work.
  *
  * @throws InboxOpenError `NEEDS_NEWER_HOOKBOX`
  */
@@ -369,7 +359,7 @@ export function migrate(database: SqliteDatabase, steps: readonly Migration[] = 
         .prepare('INSERT INTO hookbox_migrations (version, name, needs, applied_ms) VALUES (?, ?, ?, ?)')
         .run(version, name, needs, Date.now());
     }
-    // The write that FULL is asserted after, also when there was nothing to migrate.
+    // `assertDurable` needs a write before it.
     database.exec('UPDATE hookbox_migrations SET name = name WHERE version = 1');
     database.exec('COMMIT');
   } catch (failure) {
@@ -378,7 +368,7 @@ export function migrate(database: SqliteDatabase, steps: readonly Migration[] = 
   }
 }
 
-/** Which version the tables of a file have, and which one a process must know to work on them. */
+/** The version of the tables, and the version that a process must know to use them. */
 export function versionOf(database: Pick<SqliteDatabase, 'prepare'>): { version: number; needs: number } {
   const row = database
     .prepare('SELECT coalesce(max(version), 0) AS version, coalesce(max(needs), 0) AS needs FROM hookbox_migrations')

@@ -16,7 +16,7 @@ import type { Connection } from '../connection.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
 import { type Work, waitedSince } from '../jobs.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { DEAD, PRINT, READY, STATE_TO_ACT_ON } from '../sql/queue-statements.ts';
+import { DEAD, PRINT, READY, STATE_TO_ACT_ON } from '../sql/named-statements.ts';
 import { keyIs, statement } from '../sql/statement.ts';
 import { FREE, type BorrowLock } from '../threads/write-lock.ts';
 
@@ -41,10 +41,7 @@ export function accessOf(
   notify: () => void,
   borrow: BorrowLock = FREE,
 ): Access {
-  function database(): SqliteDatabase {
-    connection.statements(); // may open the file again
-    return connection.database();
-  }
+  const database = (): SqliteDatabase => connection.statements().database;
 
   return {
     database,

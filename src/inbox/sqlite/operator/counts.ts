@@ -9,9 +9,8 @@ import {
 } from '../../operator/counts.ts';
 import { minuteInTables } from '../../rules/counted.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { ADD_COUNT } from '../sql/named-statements.ts';
+import { ADD_COUNT, PUT_AWAY, READY, READY_ENDPOINTS, DEAD_WITH_BODIES } from '../sql/named-statements.ts';
 import { statement } from '../sql/statement.ts';
-import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD_WITH_BODIES } from '../sql/queue-statements.ts';
 import { type Access, sqlite } from './access.ts';
 
 const ASIDE = 'hookbox_events WHERE parked > 0';

@@ -28,7 +28,7 @@ import { pruneBodies } from '../engine/deliveries.ts';
 import { unparkNext } from '../engine/entity-queue.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
 import { type SqliteDatabase, isBusy } from '../opening/database.ts';
-import { PRUNABLE, PRUNABLE_ENDPOINTS, PUT_AWAY, STATE_TO_ACT_ON } from '../sql/queue-statements.ts';
+import { PRUNABLE, PRUNABLE_ENDPOINTS, PUT_AWAY, STATE_TO_ACT_ON } from '../sql/named-statements.ts';
 import { statement } from '../sql/statement.ts';
 import { type Access, addToAuditLine, noteActed, rowsOf, sqlite } from './access.ts';
 import { bodyText, forgetTerms, hasTerm } from './search-words.ts';

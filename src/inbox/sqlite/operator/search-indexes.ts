@@ -5,7 +5,7 @@ import { SORTED, type SearchIndexes, disorder } from '../../operator/finding/ind
 import type { Search } from '../../operator/search.ts';
 import type { EventState } from '../../event.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD, PRINT } from '../sql/queue-statements.ts';
+import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD, PRINT } from '../sql/named-statements.ts';
 import { statement } from '../sql/statement.ts';
 import { type Access, operatorTables, readTogether, rowsOf, sqlite } from './access.ts';
 import { indexNew, INDEXED } from './search-words.ts';

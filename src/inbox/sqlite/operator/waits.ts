@@ -14,8 +14,7 @@ import { isAmong, seenSince } from '../../rules/processors.ts';
 import type { Queue } from '../../rules/store.ts';
 import { frontOf, holdingTypesOf, pausesOf, handledTypesOf } from '../engine/entity-queue.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { prepareNamedStatements, type NamedStatements } from '../sql/named-statements.ts';
-import { WAITING } from '../sql/queue-statements.ts';
+import { prepareNamedStatements, type NamedStatements, WAITING } from '../sql/named-statements.ts';
 import { keyIs, statement } from '../sql/statement.ts';
 import { type Access, clockAfter, rowsOf, sqlite, readTogether } from './access.ts';
 

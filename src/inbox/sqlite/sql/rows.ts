@@ -9,83 +9,64 @@ import type { Attempt, AttemptError, Lease } from '../../work.ts';
 
 type Flag = 0 | 1;
 
-interface CreatedColumns {
-  readonly created_ms: number | null;
-  readonly created_ns: number | null;
-}
-
-interface AboutEvent extends CreatedColumns {
+/** The columns of hookbox_events. */
+export interface EventRow {
   readonly seq: number;
   readonly endpoint: string;
-  readonly type: string | null;
-  readonly entity: string | null;
-}
-
-export interface EventRow extends AboutEvent {
   readonly id: string;
+  readonly type: string | null;
+  readonly created_ms: number | null;
+  readonly created_ns: number | null;
+  readonly entity: string | null;
   readonly verified: Flag;
   readonly state: EventState;
   readonly dead_reason: DeadReason | null;
   readonly received_ms: number;
+  readonly due_ms: number;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly crashes: number;
+  readonly trigger: Attempt['trigger'];
+  readonly fence: number;
+  readonly yields: Flag;
+  readonly parked: Flag;
+  readonly effect: Flag;
+  readonly closing: Flag;
+  readonly trace: string | null;
+  readonly body_sha256: Uint8Array | null;
   readonly body: Uint8Array | null;
 }
 
-export interface KnownRow extends Pick<EventRow, 'seq' | 'entity' | 'state' | 'body'> {
-  readonly invalid: Flag;
-  readonly verified: Flag;
-  readonly body_sha256: Uint8Array | null;
-  readonly erased: Flag;
-}
+type Columns<Name extends keyof EventRow> = Pick<EventRow, Name>;
+type About = Columns<'seq' | 'endpoint' | 'type' | 'entity' | 'created_ms' | 'created_ns'>;
 
-export interface AheadRow extends Record<'crowded' | 'paused' | 'busy' | 'superseded', Flag> {
-  readonly latest_ms: number;
-  readonly back_ms: number | null;
-}
+export type KnownRow = Columns<'seq' | 'entity' | 'state' | 'verified' | 'body' | 'body_sha256'> &
+  Record<'invalid' | 'erased', Flag>;
 
-export interface CandidateRow extends AboutEvent, SizedEvent {
-  readonly due_ms: number;
-  readonly crashes: number;
-}
+export type AheadRow = Pick<ClockRow, 'latest_ms' | 'back_ms'> &
+  Record<'crowded' | 'paused' | 'busy' | 'superseded', Flag>;
 
-export interface RowToRun extends CandidateRow {
-  readonly state: EventState;
-  readonly dead_reason: DeadReason | null;
-  readonly pruned: Flag;
-}
+export type CandidateRow = About & SizedEvent & Columns<'due_ms' | 'crashes'>;
 
-export interface LeasedRow extends Lease, Pick<EventRow, 'endpoint' | 'id' | 'verified' | 'received_ms'> {
-  readonly body: Uint8Array;
-  readonly attempts: number;
-  readonly failures: number;
-  readonly trace: string | null;
-}
+export type RowToRun = CandidateRow & Columns<'state' | 'dead_reason'> & { readonly pruned: Flag };
 
-export interface RunningRow extends AboutEvent, Lease {
-  readonly attempts: number;
-  readonly trigger: Attempt['trigger'];
-  readonly claimed_ms: number;
-  readonly yields: Flag;
-  readonly state: EventState;
-  readonly effect: Flag;
-  readonly closing: Flag;
-}
+export type LeasedRow = Lease &
+  Columns<'endpoint' | 'id' | 'verified' | 'received_ms' | 'attempts' | 'failures' | 'trace'> & {
+    readonly body: Uint8Array;
+  };
 
-export interface ExpiredRow extends RunningRow, SizedEvent {
-  readonly id: string;
-  readonly crashes: number;
-}
+export type RunningRow = About &
+  Lease &
+  Columns<'attempts' | 'trigger' | 'yields' | 'state' | 'effect' | 'closing'> & { readonly claimed_ms: number };
 
-export interface FrontRow extends SizedEvent {
-  readonly type: string;
-  readonly created_ms: number;
-  readonly created_ns: number;
-  readonly yields: Flag;
-  readonly parked: Flag;
-}
+export type ExpiredRow = RunningRow & SizedEvent & Columns<'id' | 'crashes'>;
 
-export interface DueRow extends SizedEvent {
-  readonly due_ms: number;
-}
+export type FrontRow = SizedEvent &
+  Columns<'yields' | 'parked'> & { readonly type: string; readonly created_ms: number; readonly created_ns: number };
+
+export type DueRow = SizedEvent & Columns<'due_ms'>;
+
+export type RowToRerun = Columns<'entity' | 'state'> & Record<'pruned' | 'as_read', Flag>;
 
 export interface ClockRow {
   readonly latest_ms: number;
@@ -93,13 +74,6 @@ export interface ClockRow {
   readonly endpoint: string | null;
   readonly due_ms: number;
   readonly seq: number;
-}
-
-export interface RowToRerun {
-  readonly entity: string | null;
-  readonly state: EventState;
-  readonly pruned: Flag;
-  readonly as_read: Flag;
 }
 
 export interface ProcessorRow {
@@ -138,7 +112,7 @@ export interface ConflictRow extends TimesRow {
   readonly body: Uint8Array;
 }
 
-export function createdOf({ created_ms: ms, created_ns: ns }: CreatedColumns): Instant | null {
+export function createdOf({ created_ms: ms, created_ns: ns }: Columns<'created_ms' | 'created_ns'>): Instant | null {
   return ms === null ? null : { ms, ns: ns ?? 0 };
 }
 

@@ -22,7 +22,7 @@ let descriptor: number | undefined;
 
 function database(): SqliteDatabase {
   const others = descriptorsOf(file);
-  const current = connection.database();
+  const current = connection.statements().database;
   if (current === opened) return current;
   opened = current;
   const own = descriptorsOf(file).filter((one) => !others.includes(one));

@@ -21,7 +21,11 @@ import { LockLender, type GiveBack } from './write-lock.ts';
 const connection = ownConnection(beginThread(), SEARCH_INDEX, { isThere: true });
 connection.leaveCheckpoints(true);
 const lock: LockLender = new LockLender(() => log.look());
-const log = new LogWatch(connection, lock, () => send({ kind: 'long-log' }));
+const log = new LogWatch(
+  () => connection.statements().database,
+  lock,
+  () => send({ kind: 'long-log' }),
+);
 /** The writer's own jobs for operators. */
 const own = new GroupCommit<Work>(
   (jobs) =>

@@ -1,0 +1,171 @@
+import type { EntityOf } from '../events/entity.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
+import type { EventKey } from '../inbox/event.ts';
+import type { ActOptions, ActReport, By, Act } from '../inbox/operator/acts.ts';
+import { assertFilter } from '../inbox/operator/search.ts';
+import { askedByKey } from '../inbox/rules/decide-act.ts';
+import { decideOnStored } from '../inbox/rules/operator-acts.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { operationsOf } from './operations-of.ts';
+
+const RERUN: KnownOptions<ActOptions> = { states: 'list', force: 'boolean', entity: 'function' };
+const OF_ONE = { entity: true, now: true } as const;
+
+/**
+ * Reruns dead, ignored or discarded events and, with `force`, processed events. hookbox changes all these events and
+ * writes the audit line in one transaction. hookbox parses each stored body with the current schemas. The history is
+ * kept, and attempt numbers continue; the counts of failures and crashes restart at zero.
+ *
+ * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
+ * {@link previewBulk}
+ * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
+ * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
+ * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
+ * @example
+ * ```ts
+ * import { rerunEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const key = { endpoint: 'default', id: 'evt_1' };
+ * const { counts } = await rerunEvents(inbox, [key], { actor: 'ada', reason: 'the shop was down' });
+ * console.log(counts); // { unknown: 1 }
+ * await inbox.close();
+ * ```
+ */
+export async function rerunEvents(
+  inbox: AnyInbox,
+  keys: readonly EventKey[],
+  by: By,
+  options: ActOptions = {},
+): Promise<ActReport> {
+  assertOptions('rerunEvents', options, RERUN);
+  return actOnNamed(inbox, 'rerun', keys, by, options);
+}
+
+/** The result of {@link rerun}. */
+export type RerunResult =
+  /** The event is pending. A processor handles it like a new one. */
+  | 'rerun'
+  /** No event has this key. */
+  | 'unknown'
+  /** The event is not dead, ignored or discarded. */
+  | 'not needed'
+  /** The body still does not fit the current schemas. */
+  | 'still invalid'
+  /** The event was pruned, so its body is gone. */
+  | 'pruned';
+
+/**
+ * Reruns one dead, ignored or discarded event. hookbox parses the stored body with the current schemas. The counts of
+ * failures and crashes restart at zero; the history is kept. `rerun` does not write to the audit; `rerunEvents` of
+ * `hookbox/ops` does.
+ *
+ * @param options - pass the `entity` option of your receiver, if it has one. That function names the entity of an
+ * invalid event, which hookbox stored without an entity. `now` replaces the current time (milliseconds since 1970), for
+ * tests.
+ * @example
+ * ```ts
+ * import { rerun } from 'hookbox';
+ * import { memoryInbox } from 'hookbox/memory';
+ *
+ * console.log(await rerun(memoryInbox(), { endpoint: 'default', id: 'evt_1' })); // unknown
+ * ```
+ */
+export async function rerun(
+  inbox: AnyInbox,
+  key: EventKey,
+  options: { readonly entity?: EntityOf; readonly now?: number } = {},
+): Promise<RerunResult> {
+  assertOptions('rerun', options, OF_ONE);
+  const { entity, now = Date.now() } = options;
+  const event = await inbox.get(key);
+  const decision = decideOnStored(askedByKey('rerun', false), event, entity);
+  if (decision.result === 'changed') return 'not needed';
+  if (decision.result !== 'done') return decision.result;
+  if (decision.move.name !== 'toPending') return 'not needed';
+  const moved = await inbox.rerun(key, decision.move.content, now, event?.body ?? undefined);
+  return moved ? 'rerun' : 'not needed';
+}
+
+const DISCARD: KnownOptions<InStates> = { states: 'list' };
+
+/**
+ * Discards dead and pending events, so that no handler runs for them. Discarded events can be rerun later.
+ *
+ * An invalid event becomes discarded only if its body fits the current schemas. Otherwise, the result is `still
+ * invalid` and the event stays dead. Once such an event is pruned or erased, it no longer counts as dead.
+ *
+ * @param keys - at most 500 events; for more, use {@link previewBulk}
+ * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
+ * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
+ * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
+ * @example
+ * ```ts
+ * import { discardEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const { results } = await discardEvents(inbox, [{ endpoint: 'default', id: 'evt_1' }], { actor: 'ada' });
+ * console.log(results[0]?.result); // unknown
+ * await inbox.close();
+ * ```
+ */
+export async function discardEvents(
+  inbox: AnyInbox,
+  keys: readonly EventKey[],
+  by: By,
+  options: InStates = {},
+): Promise<ActReport> {
+  assertOptions('discardEvents', options, DISCARD);
+  return actOnNamed(inbox, 'discard', keys, by, options);
+}
+
+const RETRY: KnownOptions<InStates> = { states: 'list' };
+
+/**
+ * Makes failed events due now, instead of when their backoff ends. The counts of attempts, failures and crashes stay
+ * the same, so the next backoff is no shorter, and an event gets no extra attempt. An event behind an older event of
+ * its entity still waits for that event. An event that is already due, being processed or settled does not change; its
+ * result is `not needed`.
+ *
+ * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
+ * {@link previewBulk}
+ * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
+ * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
+ * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
+ * @example
+ * ```ts
+ * import { retryEventsNow } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const key = { endpoint: 'default', id: 'evt_1' };
+ * const { counts } = await retryEventsNow(inbox, [key], { actor: 'ada', reason: 'the warehouse is back' });
+ * console.log(counts); // { unknown: 1 }
+ * await inbox.close();
+ * ```
+ */
+export async function retryEventsNow(
+  inbox: AnyInbox,
+  keys: readonly EventKey[],
+  by: By,
+  options: InStates = {},
+): Promise<ActReport> {
+  assertOptions('retryEventsNow', options, RETRY);
+  return actOnNamed(inbox, 'retry-now', keys, by, options);
+}
+
+/** The option `states` of an operator's action. */
+export type InStates = Pick<ActOptions, 'states'>;
+
+async function actOnNamed(
+  inbox: AnyInbox,
+  act: Act,
+  keys: readonly EventKey[],
+  by: By,
+  options: ActOptions,
+): Promise<ActReport> {
+  if (options.states !== undefined) assertFilter({ states: options.states });
+  return operationsOf(inbox).act(act, keys, by, options);
+}
