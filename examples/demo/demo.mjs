@@ -1,4 +1,5 @@
 // npm run demo: signed HTTP from another process, and the inbox afterwards; npm run demo -- --postgres for Postgres.
+import '../../dist/src/cli/shared/require-node.js';
 import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

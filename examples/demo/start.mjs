@@ -1,14 +1,7 @@
 // npm start: hookbox serve without handlers, set by the environment, on all addresses of this machine.
-import { nodeTooOld } from '../../dist/src/host/node-version.js';
-
-const tooOld = nodeTooOld();
-if (tooOld !== null) {
-  console.error(tooOld);
-  process.exit(1);
-}
-// Imported only now: a Node that is too old gets one line and no stack.
-const { interruptWithReader, tell } = await import('../../dist/src/cli/shared/output.js');
-const { serve } = await import('../../dist/src/cli/serve/run-server.js');
+import '../../dist/src/cli/shared/require-node.js';
+import { interruptWithReader, tell } from '../../dist/src/cli/shared/output.js';
+import { serve } from '../../dist/src/cli/serve/run-server.js';
 
 interruptWithReader();
 try {

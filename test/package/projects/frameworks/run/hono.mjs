@@ -26,7 +26,7 @@ const asked = [
   ['/webhooks', { method: 'POST', body }],
   ['/webhooks', {}],
   ['/checked', { method: 'POST', body, headers }],
-  ...['/routed', '/handled'].flatMap((base) => ['', '/events', '/assets/keys.js'].map((to) => [base + to, {}])),
+  ...['/routed', '/handled'].flatMap((base) => ['', '/events', '/assets/lists.js'].map((to) => [base + to, {}])),
 ];
 const answers = [];
 for (const [path, init] of asked) {
