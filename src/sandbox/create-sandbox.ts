@@ -17,7 +17,8 @@ import { accountOf, KEY_TABLES, keyValue, signUp } from './keys.ts';
 import { limitsOf, LIMIT_TABLES, type PlanLimits, type PlanName } from './limits.ts';
 import { ORDER_DUE, ORDER_TABLES, stepOrder } from './orders.ts';
 import { PAYMENT_TABLES } from './payments.ts';
-import { openStore, type Store } from './store.ts';
+import { openStore } from './open-store.ts';
+import { type Store } from './store.ts';
 
 /** The options of {@link createSandbox}. */
 export interface SandboxOptions {

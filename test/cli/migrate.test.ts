@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { migrations } from '../../src/inbox/postgres/opening/migrate.ts';
+import { migrations } from '../../src/inbox/postgres/opening/schema.ts';
 import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';
 import { quoted } from '../../src/inbox/postgres/sql/tables.ts';
 import { dropSchema, postgresUrl, schemaName } from '../helpers/postgres.ts';

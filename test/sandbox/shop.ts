@@ -4,7 +4,8 @@ import { createDispatch, DISPATCH_TABLES, type Dispatch, type DispatchOptions } 
 import { setDue } from '../../src/sandbox/due.ts';
 import type { Webhook } from '../../src/sandbox/endpoints.ts';
 import { emit } from '../../src/sandbox/events.ts';
-import { openStore, type Store, type Transaction } from '../../src/sandbox/store.ts';
+import { openStore } from '../../src/sandbox/open-store.ts';
+import { type Store, type Transaction } from '../../src/sandbox/store.ts';
 
 /** 2026-01-01T00:00:00Z, when the clocks of these tests begin. */
 export const START = 1_767_225_600_000;

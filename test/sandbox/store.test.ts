@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { frozenClock } from '../../src/sandbox/clock.ts';
-import { openStore } from '../../src/sandbox/store.ts';
+import { openStore } from '../../src/sandbox/open-store.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { openShop, START } from './shop.ts';
 

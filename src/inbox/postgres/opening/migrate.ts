@@ -4,10 +4,7 @@ import { committed, IDLE_TIMEOUT } from '../driver/database.ts';
 import { DatabaseFailure } from '../driver/faults.ts';
 import { MIGRATION_MS, type Session } from '../driver/session.ts';
 import { literal, quoted, type Tables } from '../sql/tables.ts';
-import { type Migration, schema } from './schema.ts';
-
-/** The schema stays within a minor version. */
-export const migrations: readonly Migration[] = [schema];
+import { migrations, type Migration } from './schema.ts';
 
 export const NEWEST = newestOf(migrations);
 

@@ -368,3 +368,6 @@ export const schema: Migration = {
     CREATE INDEX imported_prunable ON ${t.imported} (endpoint, settled_ms, seq) WHERE prunable;
   `,
 };
+
+/** The schema stays within a minor version. */
+export const migrations: readonly Migration[] = [schema];
