@@ -111,7 +111,12 @@ function withCommit(
         return (sql: string): SqliteStatement => {
           const statement = target.prepare(sql);
           if (sql.trim() !== 'COMMIT') return statement;
-          return { ...statement, run: () => around(() => statement.run()) };
+          const watched: SqliteStatement = {
+            ...statement,
+            safeIntegers: () => watched,
+            run: () => around(() => statement.run()),
+          };
+          return watched;
         };
       }
       // better-sqlite3 reads its own fields through `this`.
