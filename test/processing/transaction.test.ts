@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { TransactionError } from '../../src/errors.ts';
 import type { HandlerContext } from '../../src/processing/handlers.ts';
@@ -251,10 +251,10 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
     };
     const floating: readonly [string, (context: HandlerContext) => unknown][] = [
       ['nothing', (context) => void context.transaction(failing)],
-      ['another await', (context) => (void context.transaction(failing), sleep(1))],
+      ['another await', (context) => (void context.transaction(failing), turn())],
       ['then', (context) => void context.transaction(failing).then(() => {})],
       ['a catch that swallows it', (context) => void context.transaction(failing).catch(() => {})],
-      ['a catch, and another await', (context) => (void context.transaction(failing).catch(() => {}), sleep(1))],
+      ['a catch, and another await', (context) => (void context.transaction(failing).catch(() => {}), turn())],
       ['finally', (context) => void context.transaction(failing).finally(() => {})],
       [
         'then and finally',
@@ -272,7 +272,7 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
             try {
               await context.transaction(failing);
             } catch {
-              await sleep(1);
+              await turn();
             }
           })();
         },
