@@ -19,7 +19,8 @@ export const LONGEST: readonly string[] = [
 
 /** What takes long on a real Postgres, and is in `npm run test:all` too. */
 export const ON_POSTGRES: readonly string[] = [
-  'test/inbox/postgres/{acts-and-removal-plans,fail-over,given-up,plans,three-ways}.test.ts',
+  'test/inbox/postgres/{acts-and-removal-plans,fail-over,given-up,health,inline,migrating-beside-work}.test.ts',
+  'test/inbox/postgres/{plans,silence,three-ways,wake-up}.test.ts',
   'test/processing/model/postgres-mutants.test.ts',
   'test/cli/{postgres,postgres-answers,postgres-doctor,postgres-page}.test.ts',
   'test/runtimes/postgres.test.ts',
