@@ -99,6 +99,24 @@ export interface SyncStore extends Store<'sync'>, Counting {
   nextInQueues(queues: readonly Queue[], handledSince: number): readonly NextInQueue[];
 }
 
+/** What an engine keeps about processors, and about waiting events by type. */
+export type Announcements = Pick<
+  SyncStore,
+  | 'noteScope'
+  | 'noteProcessor'
+  | 'forgetProcessors'
+  | 'forgetProcessor'
+  | 'processorsAfter'
+  | 'handledTypes'
+  | 'isAnybodyThere'
+  | 'parkedAfter'
+  | 'readyTypes'
+  | 'waitingOf'
+  | 'ignore'
+  | 'pendingTypes'
+  | 'ignoredTypes'
+>;
+
 /** How far a claim that takes several transactions has come. */
 export interface ClaimProgress {
   /** the newest event when the claim began: later ones must not keep it from ending */

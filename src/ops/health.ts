@@ -1,7 +1,7 @@
 import { InboxUnavailableError, isInstance, messageOf } from '../errors.ts';
 import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/host-limits.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
-import { PING_LIMIT_MS } from '../inbox/operator/counts.ts';
+import { PING_LIMIT_MS } from '../inbox/ping.ts';
 import type { UnhandledType } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 import { operationsOf } from './operations-of.ts';

@@ -55,7 +55,8 @@ export type { IgnoredType, RunningProcessor, TypeCount, UnhandledType } from '..
 export type { Act, ActCounts, ActOptions, ActReport, ActResult, Bulk, BulkFate, By } from '../inbox/operator/acts.ts';
 export type { AuditFilter, AuditLine, AuditPage, EventAct } from '../inbox/operator/audit.ts';
 export type { Gauge } from '../inbox/rules/counted.ts';
-export type { Gauges, RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
+export type { Gauges } from '../inbox/operator/gauges.ts';
+export type { RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
 export type {
   BodyCondition,
   DeadGroup,

@@ -7,7 +7,7 @@ import {
   type CountTotal,
   ownTypesAmong,
 } from '../inbox/rules/counted.ts';
-import { type Gauges } from '../inbox/operator/counts.ts';
+import { type Gauges } from '../inbox/operator/gauges.ts';
 import { EVERYTHING } from '../inbox/work.ts';
 import { isReason } from '../receive/outcome.ts';
 import { VERSION } from '../version.ts';

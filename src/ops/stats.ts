@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
 import type { AnyInbox, Operations } from '../inbox/contract.ts';
-import { type Gauges, type RejectedDelivery } from '../inbox/operator/counts.ts';
+import { type Gauges } from '../inbox/operator/gauges.ts';
+import { type RejectedDelivery } from '../inbox/operator/counts.ts';
 import { latencyBound, type Counted, type CountTotal } from '../inbox/rules/counted.ts';
 import { assertOptions, type KnownOptions, positiveWhole } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';

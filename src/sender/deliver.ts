@@ -19,8 +19,8 @@ interface DeliveryOptions {
   readonly secret?: Secret;
   /** replaces the right signature; `null` sends none */
   readonly signature?: string | null;
-  /** added to the headers of the service, or in place of one of them */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** added to the headers of the service, or in place of one of them; `undefined` removes one */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
   /** the time for a 2xx; by default, 10 s (interface 6.4) */
   readonly timeoutMs?: number;
   readonly agent?: Agent;
@@ -77,12 +77,13 @@ function send(
   /** `false` for a new connection */
   agent: Agent | false | undefined,
 ): { readonly answer: Promise<Answer>; readonly wasStale: () => boolean } {
-  const headers = {
+  const named = {
     'Content-Type': 'application/json',
     'Content-Length': body.byteLength,
     ...(signature !== null && { 'X-Signature': signature }),
     ...given, // Node ignores the case of names
   };
+  const headers = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const sent = request(url, { method: 'POST', headers, ...(agent !== undefined && { agent }) });
   let stale = false;

@@ -17,7 +17,7 @@ export type {
   NodeTarget,
   ReceivingTarget,
 } from './deliver-to.ts';
-export type { LambdaShape } from './deliver-to.ts';
+export type { LambdaShape } from './lambda-events.ts';
 export { testInbox, type TestInbox, type TestInboxOptions } from './test-inbox.ts';
 export type { TestClock } from './test-inbox.ts';
 export type { Clock } from '../host/clock.ts';

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inWords, verdictsOn } from '../../src/cli/scenario/scenario-report.ts';
+import { inWords } from '../../src/cli/scenario/scenario-report.ts';
+import { verdictsOn } from '../../src/cli/scenario/scenario-verdicts.ts';
 import { parseDuration } from '../../src/ops/words/read-time.ts';
 import { loadScenario, shippedScenarios } from '../../src/cli/scenario/scenario-file.ts';
 import { planOf, type Plan } from '../../src/cli/scenario/run-scenario.ts';

@@ -31,6 +31,14 @@ describe('hookbox serve --forward-to', () => {
     });
   });
 
+  it('adds no Content-Type to a delivery that has none', async () => {
+    const other = await recordingServer();
+    const serve = await serving(['--forward-to', other.url], { cwd: scratchFolder() });
+    await deliver(serve.url, fixture('order.created'), { secret, headers: { 'Content-Type': undefined } });
+    await serve.line('forwarded 200');
+    expect(other.requests[0]?.headers).not.toHaveProperty('content-type');
+  });
+
   it('answers as ever when nobody listens where it forwards to', async () => {
     const gone = await nobodyThere();
     const serve = await serving(['--forward-to', gone], { cwd: scratchFolder() });

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { Gauges } from '../../src/inbox/operator/counts.ts';
+import type { Gauges } from '../../src/inbox/operator/gauges.ts';
 import type { Counted, CountTotal } from '../../src/inbox/rules/counted.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { discardEvents } from '../../src/ops/act-on-events.ts';

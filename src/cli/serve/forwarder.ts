@@ -62,7 +62,7 @@ export function createForwarder(to: URL, report: (forward: ForwardReport) => voi
 
   async function send(delivery: Forwarded): Promise<void> {
     const { body, signature = null, contentType } = delivery;
-    const headers = { [FORWARDED_HEADER]: '1', ...(contentType !== undefined && { 'Content-Type': contentType }) };
+    const headers = { [FORWARDED_HEADER]: '1', 'Content-Type': contentType };
     const at = new Date();
     const startedAt = performance.now();
     const ended = await deliver(to, body, { signature, headers }).then(

@@ -1,4 +1,4 @@
-import type { SyncStore } from '../queue-operations.ts';
+import type { Announcements, SyncStore } from '../queue-operations.ts';
 import { firstStateOf, hashOf } from '../rules/accept.ts';
 import { isAmong, isInScope, wasSeenAfter, type HandledType, type ReadyType } from '../rules/processors.ts';
 import { memoryClaims } from './memory-claims.ts';
@@ -65,25 +65,8 @@ export function memoryStore(entries: Entries): SyncStore {
   };
 }
 
-type Part = Pick<
-  SyncStore,
-  | 'noteScope'
-  | 'noteProcessor'
-  | 'forgetProcessors'
-  | 'forgetProcessor'
-  | 'processorsAfter'
-  | 'handledTypes'
-  | 'isAnybodyThere'
-  | 'parkedAfter'
-  | 'readyTypes'
-  | 'waitingOf'
-  | 'ignore'
-  | 'pendingTypes'
-  | 'ignoredTypes'
->;
-
 /** Announcements of processors, and waiting events by type. No type is ever paused. */
-function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Part {
+function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Announcements {
   return {
     noteScope({ endpoints, types, named = [] }, now) {
       for (const endpoint of endpoints === '*' ? ['*'] : endpoints) {

@@ -3,7 +3,7 @@ import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import type { Inbox, Operations } from '../contract.ts';
 import type { Acceptance, EventKey, IncomingEvent, StoredEvent } from '../event.ts';
 import { runUpkeep } from '../operator/turns.ts';
-import { PING_LIMIT_MS } from '../operator/counts.ts';
+import { PING_LIMIT_MS } from '../ping.ts';
 import type { NumberedStart } from '../rules/claim.ts';
 import type { Settled, StartRequest } from '../work.ts';
 import { GroupCommit } from '../group-commit.ts';

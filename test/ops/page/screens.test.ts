@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { WaitingEvent } from '../../../src/inbox/operator/counts.ts';
+import type { WaitingEvent } from '../../../src/inbox/operator/gauges.ts';
 import type { CountRow } from '../../../src/inbox/rules/counted.ts';
 import type { PageRequest, EventSummary } from '../../../src/inbox/operator/search.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';

@@ -1,6 +1,6 @@
 import type { Inbox, Operations } from '../../../src/inbox/contract.ts';
 import type { StoredBulk } from '../../../src/inbox/operator/acts.ts';
-import type { Gauges } from '../../../src/inbox/operator/counts.ts';
+import type { Gauges } from '../../../src/inbox/operator/gauges.ts';
 import type { CountRow } from '../../../src/inbox/rules/counted.ts';
 import type { DeadGroup, EventSummary } from '../../../src/inbox/operator/search.ts';
 import { createMask } from '../../../src/ops/body/mask.ts';

@@ -1,14 +1,14 @@
 import { InboxUnavailableError } from '../../../errors.ts';
 import {
   coarsenInSteps,
-  firstOf,
   MOVED_AT_ONCE,
   type CountEngine,
   type CountMove,
-  PING_LIMIT_MS,
   KIND,
   KINDS_KEPT,
 } from '../../operator/counts.ts';
+import { firstOf } from '../../operator/gauges.ts';
+import { PING_LIMIT_MS } from '../../ping.ts';
 import { minutesApart } from '../../rules/counted.ts';
 import { BEGIN } from '../driver/database.ts';
 import { distinctEndpoints, READY } from '../engine/due-events.ts';

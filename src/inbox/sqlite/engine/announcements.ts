@@ -1,4 +1,4 @@
-import type { SyncStore } from '../../queue-operations.ts';
+import type { Announcements } from '../../queue-operations.ts';
 import {
   type ReadyType,
   isAmong,
@@ -19,25 +19,8 @@ const TYPES = 200;
 
 const UNHANDLED = "state = 'ignored' AND body IS NOT NULL";
 
-type Part = Pick<
-  SyncStore,
-  | 'noteScope'
-  | 'noteProcessor'
-  | 'forgetProcessors'
-  | 'forgetProcessor'
-  | 'processorsAfter'
-  | 'handledTypes'
-  | 'isAnybodyThere'
-  | 'parkedAfter'
-  | 'readyTypes'
-  | 'waitingOf'
-  | 'ignore'
-  | 'pendingTypes'
-  | 'ignoredTypes'
->;
-
 /** Announcements of processors, and waiting events by type. */
-export function announcements(statements: NamedStatements): Part {
+export function announcements(statements: NamedStatements): Announcements {
   const { database, moves, queue } = statements;
 
   const lastSeenOf = (endpoint: string, type: string): number | null => queue.lastSeen.one({ endpoint, type }).at;

@@ -1,12 +1,12 @@
 import {
   coarsenInSteps,
-  firstOf,
   MOVED_AT_ONCE,
   type CountEngine,
   type CountMove,
   KIND,
   KINDS_KEPT,
 } from '../../operator/counts.ts';
+import { firstOf } from '../../operator/gauges.ts';
 import { minuteInTables } from '../../rules/counted.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { ADD_COUNT, PUT_AWAY, READY, READY_ENDPOINTS, DEAD_WITH_BODIES } from '../sql/named-statements.ts';

@@ -2,7 +2,7 @@ import { InboxUnavailableError, isError } from '../../../errors.ts';
 import { entityOf } from '../../../events/entity.ts';
 import type { Operations } from '../../contract.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
-import { pinger } from '../../operator/counts.ts';
+import { pinger } from '../../ping.ts';
 import type { EventFilter } from '../../operator/search.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
 import type { Move, ReadName } from '../jobs.ts';
