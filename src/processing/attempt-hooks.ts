@@ -57,7 +57,7 @@ export interface AttemptHooks {
 /** The hooks about attempts, as a processor or inline mode calls them. */
 interface AttemptHookCalls {
   ended(attempt: EndedAttempt, end: AttemptEnd): void;
-  /** What a claim has found, also of other processes and other endpoints: whoever frees it tells. */
+  /** Reports the crashed attempts that a claim found, including those of other processes and endpoints. */
   readonly crashed: TellCrashed;
   readonly calls: HookCalls;
 }

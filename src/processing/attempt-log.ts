@@ -58,7 +58,7 @@ export interface AttemptLog {
   withoutFile(attempt: EndedAttempt, thrown: unknown): void;
   /** It ran on when `close` gave its event back. */
   outlived(attempt: EndedAttempt): void;
-  /** What a claim has found: of these it tells those that were interrupted. */
+  /** Logs the interrupted attempts among those that a claim found. */
   found(crashed: readonly CrashedEvent[]): void;
 }
 

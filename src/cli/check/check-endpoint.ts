@@ -76,7 +76,7 @@ export interface CheckOptions {
 
 export interface ProbeResult extends ProbeOutcome {
   readonly name: ProbeName;
-  /** what is true of a right endpoint */
+  /** the property that the probe checks */
   readonly title: string;
   readonly verdict: Verdict;
   readonly ms: number;
@@ -94,7 +94,7 @@ export interface CheckReport {
     readonly judged: number;
     readonly probes: number;
   };
-  /** all were run, and all passed */
+  /** every probe ran and passed */
   readonly full: boolean;
   readonly probes: readonly ProbeResult[];
 }
@@ -225,7 +225,7 @@ function marked(verdict: Verdict): string {
   return styled(style, mark.padEnd(MARK_WIDTH));
 }
 
-/** What is wrong, the worst first; what has one cause stands together. */
+/** Prints the findings, the worst first. Findings with the same cause are printed together. */
 function printFindings({ probes }: CheckReport): void {
   for (const verdict of ['fault', 'warning', 'unknown'] as const) {
     for (const { names, finding, others } of grouped(probes, verdict)) {
@@ -256,7 +256,7 @@ function grouped(probes: readonly ProbeResult[], verdict: Finding['verdict']): I
   const groups = new Map<string, Group>();
   for (const { name, findings } of probes) {
     for (const finding of findings.filter((one) => one.verdict === verdict)) {
-      // Unknowns of one cause are told once; each probe with a fault has its own part.
+      // Unknown findings with the same cause form one group. Each probe with a fault forms its own.
       const key = JSON.stringify([verdict === 'unknown' ? '' : name, finding.why, finding.mend]);
       const group = groups.get(key);
       if (group === undefined) groups.set(key, { names: [name], finding, others: 0 });

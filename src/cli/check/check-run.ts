@@ -61,7 +61,7 @@ export class CheckRun {
     this.effects = effects === undefined ? null : new Effects(effects, this.#limits);
   }
 
-  /** A valid event about an order or a cart of its own, with more or other fields of the envelope. */
+  /** Builds a valid event about a new order or cart. The fields of `more` are added to the envelope, or replace its fields. */
   event(type: EventType = 'order.created', more: { readonly type?: string; readonly [field: string]: unknown } = {}) {
     this.#made += 1;
     const id = `${this.ids}${this.#made}`;
@@ -91,7 +91,7 @@ export class CheckRun {
 
   async deliver({ body, what }: CheckEvent): Promise<Exchange> {
     const answer = await this.send(body);
-    if (isTaken(answer) && answer.ms > (this.slowest?.ms ?? -1)) this.slowest = { ms: answer.ms, what };
+    if (isAccepted(answer) && answer.ms > (this.slowest?.ms ?? -1)) this.slowest = { ms: answer.ms, what };
     return answer;
   }
 
@@ -102,11 +102,11 @@ export class CheckRun {
 }
 
 /** The answer is a 2xx, however late it came. */
-export function isTaken({ status }: Exchange): boolean {
+export function isAccepted({ status }: Exchange): boolean {
   return isSuccess(status);
 }
 
-/** The answer says "later", and nothing about what was sent: a rate limit, or an endpoint that has too much to do. */
+/** Whether the endpoint asks the sender to send later, because of a rate limit or its load. Such an answer is not judged. */
 export function tellsToWait(answer: Exchange): boolean {
   return answer.status === 429 || (answer.status === 503 && answer.headers['retry-after'] !== undefined);
 }
@@ -287,7 +287,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** The status is what counts, so the body behind it is not waited for much longer. */
 const BODY_PATIENCE_MS = 1_000;
 
-/** Sends one request, on a connection of its own unless an agent is given. Redirects are not followed. */
+/** Sends one request, on a new connection unless `agent` is set. Does not follow redirects. */
 async function exchange(url: URL, parts: RequestParts, { patienceMs, signal }: Limits): Promise<Exchange> {
   signal.throwIfAborted();
   const agent = parts.agent ?? agentFor(url);

@@ -1,5 +1,5 @@
 import { replaceUnprintable } from '../../printable.ts';
-import { duration, FORMS, isTaken, tellsToWait, type CheckRun, type Exchange, type NoCount } from './check-run.ts';
+import { duration, FORMS, isAccepted, tellsToWait, type CheckRun, type Exchange, type NoCount } from './check-run.ts';
 
 /**
  * - `pass`: right
@@ -20,16 +20,16 @@ export interface Finding extends Advice {
   readonly received: string;
 }
 
-/** What a probe has found; no findings is a pass. */
+/** The findings of a probe. A probe without findings has passed. */
 export interface ProbeOutcome {
   readonly findings: readonly Finding[];
-  /** what the verdict rests on, or what else is worth knowing */
+  /** the reason for the verdict, or a further observation */
   readonly note?: string;
 }
 
 export type Probe = (run: CheckRun) => Promise<ProbeOutcome>;
 
-/** What a probe has found; `null` stands for what was right. */
+/** Collects the findings of a probe. Each `null` stands for a correct answer. */
 export function outcome(findings: readonly (Finding | null)[], note?: string): ProbeOutcome {
   return { findings: findings.filter((finding) => finding !== null), ...(note !== undefined && { note }) };
 }
@@ -77,9 +77,9 @@ const CUT: Advice = {
   mend: 'Check the logs of the endpoint and its proxy for an uncaught exception.',
 };
 
-/** What is wrong with the answer to an authentic delivery, which has to be a 2xx; `null` for nothing. */
-export function notTaken(sent: string, answer: Exchange, advice?: Advice): Finding | null {
-  if (isTaken(answer)) return null;
+/** Checks that the answer to an authentic delivery is a 2xx. Returns `null` if it is. */
+export function notAccepted(sent: string, answer: Exchange, advice?: Advice): Finding | null {
+  if (isAccepted(answer)) return null;
   if (answer.status === null) return fault(sent, answer, answer.failure === 'too-late' ? TOO_LATE : CUT);
   return fault(sent, answer, advice ?? adviceFor(answer.status));
 }
@@ -123,7 +123,7 @@ const NEARLY_LATE: Advice = {
   mend: LATE.mend,
 };
 
-/** What is wrong with the time that a 2xx took; `null` for nothing. */
+/** Checks that a 2xx came in time. Returns `null` if it did. */
 export function late(sent: string, ms: number, deadlineMs: number): Finding | null {
   const received = `a 2xx after ${duration(ms)}; the limit is ${duration(deadlineMs)}`;
   if (ms > deadlineMs) return fault(sent, received, LATE);
@@ -146,13 +146,13 @@ const THROWS: Advice = {
 };
 
 /**
- * What is wrong with the answer to a delivery that is not authentic, which has to be a 401; `null` for nothing.
+ * Checks that the answer to a forgery is a 401. Returns `null` if it is.
  *
- * @param hidden - the right signature of what was sent, unless it was shown in some form
+ * @param hidden - the correct signature of the body; `null` if the request contained this signature
  */
-export function notRefused(sent: string, answer: Exchange, hidden: string | null, accepted: Advice): Finding | null {
+export function notRejected(sent: string, answer: Exchange, hidden: string | null, accepted: Advice): Finding | null {
   if (answer.status === null) return fault(sent, answer, CUT);
-  if (isTaken(answer)) return fault(sent, answer, accepted);
+  if (isAccepted(answer)) return fault(sent, answer, accepted);
   const shown = `${answer.body} ${Object.values(answer.headers).join(' ')}`.toLowerCase();
   if (hidden !== null && shown.includes(hidden)) {
     return fault(sent, `${answer.status}, with the correct signature in it`, TELLS_THE_SIGNATURE);
@@ -161,7 +161,7 @@ export function notRefused(sent: string, answer: Exchange, hidden: string | null
   return answer.status >= 500 ? fault(sent, answer, THROWS) : warning(sent, answer, WRONG_STATUS);
 }
 
-/** It cannot be seen from outside without help. */
+/** Reports that the check cannot see whether the event was stored. */
 export function noEvidence(sent: string): Finding {
   return unknown(sent, 'a 2xx, which does not show whether the event was stored', {
     why: 'From outside, hookbox cannot see whether the endpoint stores an event before it responds, or whether it stores each event only once.',
@@ -172,7 +172,7 @@ export function noEvidence(sent: string): Finding {
   });
 }
 
-/** The `--effects` URL was no help. */
+/** Reports that the `--effects` URL returned no count. */
 export function noEffects(sent: string, { why }: NoCount): Finding {
   return unknown(sent, `a 2xx, but the --effects URL failed: ${why}`, {
     why: 'hookbox cannot count the effects of the event.',
@@ -180,7 +180,7 @@ export function noEffects(sent: string, { why }: NoCount): Finding {
   });
 }
 
-/** There was nothing to count within the time. */
+/** Reports that the `--effects` URL counted no effect in time. */
 export function stillNothing(sent: string, waitedMs: number): Finding {
   return unknown(sent, `a 2xx, and no effect within ${waitedMs / 1_000} s`, {
     why: 'The event was lost, or the --effects URL does not report the effects of the event.',

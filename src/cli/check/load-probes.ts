@@ -1,11 +1,11 @@
 import { delay } from '../../host/real-timers.ts';
 import { plural } from '../../ops/words/format.ts';
-import { agentFor, duration, isTaken, tellsToWait, type Exchange } from './check-run.ts';
+import { agentFor, duration, isAccepted, tellsToWait, type Exchange } from './check-run.ts';
 import {
   described,
   fault,
   late,
-  notTaken,
+  notAccepted,
   outcome,
   warning,
   type Advice,
@@ -47,11 +47,11 @@ export const slowBody: Probe = async (run) => {
       const sent = `${event.what}, while the body of another delivery arrives byte by byte`;
       const answer = await run.send(event.body);
       const isWaiting = answer.status === null && answer.failure === 'too-late';
-      return isWaiting ? fault(sent, answer, WAITS_FOR_ONE) : notTaken(sent, answer);
+      return isWaiting ? fault(sent, answer, WAITS_FOR_ONE) : notAccepted(sent, answer);
     }),
   );
   answered.resolve();
-  return outcome([...others, notTaken(`${what}, with its body sent byte by byte`, await slow, GIVES_UP)]);
+  return outcome([...others, notAccepted(`${what}, with its body sent byte by byte`, await slow, GIVES_UP)]);
 };
 
 const CUT: Advice = {
@@ -75,7 +75,7 @@ export const keepAlive: Probe = async (run) => {
       const answer = await run.send(body, { agent, signature });
       const sent = `${what}, as delivery ${n + 1} on one connection`;
       if (answer.status === null && answer.failure === 'cut') findings.push(fault(sent, answer, CUT));
-      else if (kind === 'good') findings.push(notTaken(sent, answer));
+      else if (kind === 'good') findings.push(notAccepted(sent, answer));
       if (answer.status !== null && answer.onUsedConnection) reused += 1;
     }
   } finally {
@@ -108,7 +108,7 @@ export const burst: Probe = async (run) => {
   const events = Array.from({ length: AT_ONCE }, () => run.event());
   const answers = await Promise.all(events.map(({ body }) => run.send(body, { once: true })));
   const sent = `${AT_ONCE} events at once, ids ${events[0]?.id} to ${events.at(-1)?.id}`;
-  const refused = answers.filter((answer) => !isTaken(answer));
+  const refused = answers.filter((answer) => !isAccepted(answer));
   const first = refused.find((answer) => !tellsToWait(answer)) ?? refused[0]; // "later" is the lesser evil
   if (first !== undefined) return outcome([refusedUnderLoad(`${sent}; ${refused.length} were not accepted`, first)]);
   const slowest = Math.max(...answers.map(({ ms }) => ms));
@@ -125,12 +125,14 @@ export const burst: Probe = async (run) => {
 function refusedUnderLoad(sent: string, answer: Exchange): Finding | null {
   if (answer.status === null && answer.failure === 'too-late') return fault(sent, answer, LATE_UNDER_LOAD);
   const saysLater = answer.status === 429 || answer.status === 503;
-  return saysLater ? warning(sent, described(answer), REFUSES_UNDER_LOAD) : notTaken(sent, answer, REFUSES_UNDER_LOAD);
+  return saysLater
+    ? warning(sent, described(answer), REFUSES_UNDER_LOAD)
+    : notAccepted(sent, answer, REFUSES_UNDER_LOAD);
 }
 
 export const inTime: Probe = async (run) => {
   if (run.slowest === null) for (let n = 0; n < 3; n++) await run.deliver(run.event());
-  if (run.slowest === null) return outcome([notTaken('a valid delivery', await run.deliver(run.event()))]);
+  if (run.slowest === null) return outcome([notAccepted('a valid delivery', await run.deliver(run.event()))]);
   const { ms, what } = run.slowest;
   const finding = late(what, ms, run.settings.deadlineMs);
   return outcome([finding], finding === null ? `the slowest response took ${duration(ms)}` : undefined);

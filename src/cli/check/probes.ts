@@ -4,7 +4,7 @@ import { isSuccess } from '../../sender/deliver.ts';
 import {
   duplicateIn,
   duration,
-  isTaken,
+  isAccepted,
   tellsToWait,
   type CheckEvent,
   type CheckRun,
@@ -13,8 +13,8 @@ import {
 import {
   fault,
   late,
-  notRefused,
-  notTaken,
+  notRejected,
+  notAccepted,
   outcome,
   toldToWait,
   warning,
@@ -27,13 +27,13 @@ import { burst, inTime, keepAlive, slowBody } from './load-probes.ts';
 import type { ProbeName } from './probe-names.ts';
 import { duplicates, duplicatesAtOnce, storedFirst } from './stored-once-probes.ts';
 
-/** A probe that sends authentic events, which have to be accepted. */
+/** Makes a probe that sends authentic events. The endpoint must accept them. */
 function accepts(events: (run: CheckRun) => readonly CheckEvent[], adviceFor: (answer: Exchange) => Advice): Probe {
   return async (run) => {
     const findings = [];
     for (const event of events(run)) {
       const answer = await run.deliver(event);
-      findings.push(notTaken(event.what, answer, adviceFor(answer)));
+      findings.push(notAccepted(event.what, answer, adviceFor(answer)));
     }
     return outcome(findings);
   };
@@ -41,13 +41,13 @@ function accepts(events: (run: CheckRun) => readonly CheckEvent[], adviceFor: (a
 
 interface Forgery {
   readonly how: string;
-  /** of what was signed */
+  /** computes the signature that is sent, from the correct one */
   readonly signature: (right: string, run: CheckRun) => string | null;
-  /** what is sent instead of it */
+  /** changes the signed text before it is sent */
   readonly changed?: (text: string) => string;
 }
 
-/** A probe that sends forgeries, which have to be rejected. */
+/** Makes a probe that sends forgeries. The endpoint must reject them. */
 function rejects(forgeries: readonly Forgery[], accepted: Advice): Probe {
   return async (run) => {
     const findings = [];
@@ -55,7 +55,7 @@ function rejects(forgeries: readonly Forgery[], accepted: Advice): Probe {
       const { id, body, text } = run.event();
       const sent = Buffer.from(changed(text));
       const answer = await run.send(sent, { signature: signature(run.sign(body), run) });
-      findings.push(notRefused(`order.created, id ${id}, ${how}`, answer, run.sign(sent), accepted));
+      findings.push(notRejected(`order.created, id ${id}, ${how}`, answer, run.sign(sent), accepted));
     }
     return outcome(findings);
   };
@@ -63,7 +63,7 @@ function rejects(forgeries: readonly Forgery[], accepted: Advice): Probe {
 
 /** Judges an answer that must not be an outage: with a warning if its status gets advice, with a note otherwise. */
 function byStatus(sent: string, answer: Exchange, adviceFor: (status: number) => Advice | null): Finding | null {
-  if (answer.status === null) return notTaken(sent, answer);
+  if (answer.status === null) return notAccepted(sent, answer);
   if (tellsToWait(answer)) return toldToWait(sent, answer);
   const advice = adviceFor(answer.status);
   return advice === null ? null : warning(sent, answer, advice);
@@ -77,7 +77,7 @@ function noted(finding: Finding | null, note: string): ProbeOutcome {
 const valid: Probe = async (run) => {
   const event = run.event();
   const answer = await run.deliver(event);
-  if (!isTaken(answer) || answer.status === null) return outcome([notTaken(event.what, answer)]);
+  if (!isAccepted(answer) || answer.status === null) return outcome([notAccepted(event.what, answer)]);
   const { deadlineMs } = run.settings;
   const note = answer.ended ? undefined : 'the response body was incomplete, so only its status was checked';
   return outcome([answer.ms > deadlineMs ? late(event.what, answer.ms, deadlineMs) : null], note);
@@ -170,7 +170,7 @@ const signatureForm: Probe = async (run) => {
     const { id, body } = run.event();
     const answer = await run.send(body, { signature: write(run.sign(body)) });
     const sent = `order.created, id ${id}, ${how}`;
-    findings.push(isTaken(answer) ? warning(sent, answer, LENIENT) : notRefused(sent, answer, null, LENIENT));
+    findings.push(isAccepted(answer) ? warning(sent, answer, LENIENT) : notRejected(sent, answer, null, LENIENT));
   }
   return outcome(findings);
 };
@@ -223,15 +223,15 @@ const forgedMalformedJson: Probe = async (run) => {
   const signature = run.sign(run.event().body);
   const sent = `incomplete JSON, id ${id}, with a wrong signature`;
   const answer = await run.send(body, { signature });
-  if (isTaken(answer) || answer.status === null || answer.status === 401) {
-    return outcome([notRefused(sent, answer, run.sign(body), TAKES_FORGERIES)]);
+  if (isAccepted(answer) || answer.status === null || answer.status === 401) {
+    return outcome([notRejected(sent, answer, run.sign(body), TAKES_FORGERIES)]);
   }
   if (tellsToWait(answer)) return outcome([toldToWait(sent, answer)]);
   // Some return 400 for every forgery: a wrong status, but no sign of parsing.
   const control = await run.send(run.event().body, { signature });
   if (tellsToWait(control))
     return outcome([toldToWait(`${sent}, and then valid JSON with the same wrong signature`, control)]);
-  if (answer.status === control.status) return outcome([notRefused(sent, answer, run.sign(body), PARSES_FIRST)]);
+  if (answer.status === control.status) return outcome([notRejected(sent, answer, run.sign(body), PARSES_FIRST)]);
   const isHarmless = answer.status < 500 && control.status === 401 && (await isHookbox(run));
   return outcome([isHarmless ? warning(sent, answer, PARSER_BEFORE_HOOKBOX) : fault(sent, answer, PARSES_FIRST)]);
 };
@@ -283,7 +283,7 @@ const NOT_TOO_LARGE: Advice = {
   mend: 'Accept the event, or return 413. In Express, the default limit of express.raw({ limit }) is 100 KiB.',
 };
 
-/** An event of so many MiB may be too large for the endpoint, but it has to be answered. */
+/** Makes a probe that sends a large event. The endpoint may reject the event, but must answer. */
 function sized(mebibytes: number): Probe {
   return async (run) => {
     const bytes = mebibytes * 1024 * 1024;
@@ -292,7 +292,7 @@ function sized(mebibytes: number): Probe {
     const answer = await run.send(Buffer.from(text.replace('"padding":""', `"padding":"${padding}"`)));
     const sent = `order.created of ${bytes} bytes, id ${id}, correctly signed`;
     if (answer.status === null) return outcome([fault(sent, answer, NO_ANSWER)]);
-    const isRight = isTaken(answer) || answer.status === 413;
+    const isRight = isAccepted(answer) || answer.status === 413;
     const finding = isRight ? null : warning(sent, answer, NOT_TOO_LARGE);
     return noted(finding, `returned ${answer.status} after ${duration(answer.ms)}`);
   };

@@ -1,7 +1,7 @@
 import { delay, performance } from '../../host/real-timers.ts';
 import {
   duplicateIn,
-  isTaken,
+  isAccepted,
   tellsToWait,
   type CheckEvent,
   type CheckRun,
@@ -14,7 +14,7 @@ import {
   fault,
   noEffects,
   noEvidence,
-  notTaken,
+  notAccepted,
   outcome,
   stillNothing,
   toldToWait,
@@ -72,7 +72,7 @@ function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Prom
   return async (run, { id, body, what: sent }) => {
     const { settleMs } = run.settings;
     const answer = await run.send(body);
-    if (!isTaken(answer)) return { sent, seen: 'nothing', finding: notTaken(sent, answer) };
+    if (!isAccepted(answer)) return { sent, seen: 'nothing', finding: notAccepted(sent, answer) };
     const began = performance.now();
     const atOnce = await effects.of(id);
     if (!('why' in atOnce) && rowsOrCount(atOnce) > 0) return { sent, seen: 'stored', finding: null };
@@ -93,9 +93,9 @@ function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Prom
 /** hookbox says whether it knows an event: once it has answered, it must. */
 async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent): Promise<Trial> {
   const first = await run.send(body);
-  const again = isTaken(first) ? await run.send(body, { once: true }) : first;
+  const again = isAccepted(first) ? await run.send(body, { once: true }) : first;
   if (tellsToWait(again)) return { sent, seen: 'missed', finding: toldToWait(sent, again) };
-  if (!isTaken(again)) return { sent, seen: 'nothing', finding: notTaken(sent, again) };
+  if (!isAccepted(again)) return { sent, seen: 'nothing', finding: notAccepted(sent, again) };
   const known = [duplicateIn(first, id), duplicateIn(again, id)];
   if (known.includes(null)) return { sent, seen: 'nothing', finding: noEvidence(sent) };
   if (known[1] === true) return { sent, seen: 'stored', finding: null };
@@ -128,12 +128,12 @@ const REFUSES_DUPLICATES: Advice = {
 export const duplicates: Probe = async (run) => {
   const event = run.event();
   const first = await run.deliver(event);
-  if (!isTaken(first)) return outcome([notTaken(event.what, first)]);
+  if (!isAccepted(first)) return outcome([notAccepted(event.what, first)]);
   const answers = [first];
   for (let n = 0; n < 3; n++) answers.push(await run.deliver(event));
   const sent = `${event.what}, 4 times`;
-  const refused = answers.find((answer) => !isTaken(answer));
-  const finding = refused === undefined ? null : notTaken(sent, refused, REFUSES_DUPLICATES);
+  const refused = answers.find((answer) => !isAccepted(answer));
+  const finding = refused === undefined ? null : notAccepted(sent, refused, REFUSES_DUPLICATES);
   return takenOnce(run, event, { sent, answers, finding });
 };
 
@@ -158,11 +158,11 @@ export const duplicatesAtOnce: Probe = async (run) => {
   const last = await run.send(event.body);
   const answers = [...copies, last];
   const unanswered = answers.find(({ status }) => status === null);
-  const stumbling = answers.find((answer) => !isTaken(answer) && !LATER.has(answer.status));
-  const advice = answers.some(isTaken) ? REFUSES_DUPLICATES : NOT_EVEN_ONE;
+  const stumbling = answers.find((answer) => !isAccepted(answer) && !LATER.has(answer.status));
+  const advice = answers.some(isAccepted) ? REFUSES_DUPLICATES : NOT_EVEN_ONE;
   const finding =
-    (unanswered && notTaken(sent, unanswered)) ??
-    notTaken(`${sent}, and once more`, last, advice) ??
+    (unanswered && notAccepted(sent, unanswered)) ??
+    notAccepted(`${sent}, and once more`, last, advice) ??
     (stumbling === undefined ? null : warning(sent, stumbling, STUMBLES_AT_ONCE));
   return takenOnce(run, event, { sent, answers, finding });
 };
@@ -212,7 +212,7 @@ async function byEffects(
 
 /** hookbox says of each delivery whether it knew the event: all but one have to be known. `undefined` for others. */
 function byAnswers({ id }: CheckEvent, sent: string, answers: readonly Exchange[]): Finding | null | undefined {
-  const taken = answers.filter(isTaken);
+  const taken = answers.filter(isAccepted);
   const known = taken.map((answer) => duplicateIn(answer, id));
   if (known.includes(null) || known.length < 2) return undefined;
   const news = taken.filter((_, n) => known[n] === false);

@@ -10,12 +10,7 @@ import { whyUnreachable } from '../shared/unreachable.ts';
 import { runScenario, type ScenarioRun } from './run-scenario.ts';
 import { faultsIn, statusOf, sum, verdictsOn, type Verdict } from './scenario-verdicts.ts';
 import { loadScenario, type Scenario } from './scenario-file.ts';
-import {
-  ownReceiver,
-  PATIENCE_MS,
-  remoteReceiver,
-  type ScenarioReceiver,
-} from './scenario-receivers.ts';
+import { ownReceiver, PATIENCE_MS, remoteReceiver, type ScenarioReceiver } from './scenario-receivers.ts';
 
 export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {
   readonly to?: string;
