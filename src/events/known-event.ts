@@ -52,7 +52,7 @@ export async function checkedEvent(event: WebhookEvent | UnknownEvent, schema: S
 }
 
 /**
- * The same where nobody can wait.
+ * The same for callers that cannot wait.
  *
  * @returns `null` for a schema that answers later
  */

@@ -128,7 +128,7 @@ const LIMIT_MS = 30_000;
 /** How long `close` waits for those that are under way. */
 const CLOSE_MS = 2_000;
 
-/** Calls hooks beside what they are told of: nothing waits for one, and none can make anything fail. */
+/** Calls hooks without waiting for them. A hook that fails has no effect on the attempt or delivery. */
 export class HookCalls {
   readonly #logger: Logger;
   readonly #seldom = throttle();

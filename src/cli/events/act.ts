@@ -180,7 +180,7 @@ async function foreseen({ act, options, inbox }: Acting, keys: readonly EventKey
   return results;
 }
 
-/** Shows what a filter finds, and once somebody has agreed acts on exactly that. */
+/** Shows the events that a filter finds, asks for confirmation, and then acts on exactly these events. */
 async function actOnFound(acting: Acting, filter: EventFilter): Promise<ExitCode> {
   const { act, options, inbox, signal } = acting;
   const { dryRun = false, yes = false, json = false, force = false } = options;
@@ -209,7 +209,7 @@ async function actOnFound(acting: Acting, filter: EventFilter): Promise<ExitCode
   try {
     isAgreedTo = await isAgreed(acting, bulk);
   } finally {
-    // Nobody else knows of this preview, so nobody else would run it.
+    // No other process knows this preview, so no other process would run it.
     if (!isAgreedTo) await cancelBulk(inbox, bulk.id, byOf(options));
   }
   if (!isAgreedTo) return signal.aborted ? EXIT.interrupted : EXIT.failed;

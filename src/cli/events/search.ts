@@ -37,7 +37,7 @@ export async function* pagesOf(inbox: Inbox, filter: EventFilter, options: Pages
     examined += page.examined;
     found += page.events.length;
     newest ||= page.events[0]?.seq ?? (from ?? 0) + page.examined;
-    // In another order nobody knows how far it is.
+    // In any other order, the progress is unknown.
     const done = order === 'newest' ? 1 - (from ?? 0) / newest : null;
     progress?.show(done, searchedText(examined, found));
     yield page;

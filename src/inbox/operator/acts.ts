@@ -236,7 +236,7 @@ export type BulkFate = (typeof bulkFates)[number];
 /** What came of some of a bulk's events, in the order of arrival. */
 export interface OutcomePart {
   readonly counts: Readonly<Partial<Record<BulkFate, number>>>;
-  /** on so many of these somebody has acted again since */
+  /** how many of these events a later action has changed */
   readonly again: number;
   /** where to go on; `null` at the end */
   readonly next: number | null;

@@ -172,7 +172,7 @@ export interface AlikeEvents {
   readonly state: EventState;
   readonly failed: boolean | 0 | 1;
   readonly erased: boolean | 0 | 1;
-  /** somebody has acted on them after the bulk */
+  /** a later action has changed them */
   readonly again: boolean | 0 | 1;
   readonly count: number;
 }

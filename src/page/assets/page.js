@@ -52,7 +52,7 @@ function disconnect() {
   source = null;
 }
 
-/** A browser keeps few connections to one host: tabs that nobody sees leave theirs to the others. */
+/** A browser opens few connections to one host, so hidden tabs close theirs. */
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) {
     disconnect();
@@ -116,7 +116,7 @@ document.addEventListener('selectionchange', () => {
   if (wanted && !isSelecting()) want();
 });
 
-/** Brings what is shown up to date without taking the focus, or what somebody has typed, opened or chosen. */
+/** Updates the page, and keeps the focus, typed text, opened parts and choices. */
 function bring(from, to) {
   const focused = document.activeElement;
   // A list brings itself up to date (lists.js): its rows stand still.
@@ -128,7 +128,7 @@ function bring(from, to) {
   document.dispatchEvent(new Event('rows'));
 }
 
-/** what belongs to whoever looks, and not to the server */
+/** settings of the visitor, not of the server */
 const OWN_ATTRIBUTES = new Set([
   'open',
   'value',
@@ -171,7 +171,7 @@ function morph(from, to) {
   while (at !== null) {
     const gone = at;
     at = at.nextSibling;
-    // A row that somebody is in goes when they have left it; what offers an action that is over, at once.
+    // A row that has the focus stays until the focus leaves it; a form of a completed action goes immediately.
     if (!gone.contains(document.activeElement) || gone.dataset.offers !== undefined) gone.remove();
   }
 }

@@ -208,7 +208,7 @@ function configured(visitor: Visitor): Visitor {
   return checked;
 }
 
-/** JavaScript may return anything: only the two roles let somebody in. */
+/** JavaScript may return anything, so only the two roles admit a visitor. */
 function visitorOf(returned: Visitor | null | undefined): Visitor | null {
   if (returned?.role !== 'viewer' && returned?.role !== 'operator') return null;
   const name = typeof returned.name === 'string' && returned.name.trim() !== '' ? returned.name.trim() : 'unnamed';

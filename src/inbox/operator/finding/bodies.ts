@@ -138,7 +138,7 @@ function idOf(token: string | null): string | null {
   return token !== null && /^-?\d/.test(token) ? token : textOf(token);
 }
 
-/** Numbers with more characters are compared as they are written: nobody means them by another writing. */
+/** Numbers with more characters are compared as text. */
 const LONGEST_NUMBER = 1_000;
 
 function textOf(token: string | null): string | null {

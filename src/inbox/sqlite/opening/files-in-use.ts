@@ -36,7 +36,7 @@ export class FilesInUse {
     throw new InboxUnavailableError('FAILED', `${this.#path} is gone. Put the file back: it contains your events.`);
   }
 
-  /** The open log is not the one at its path, so nobody will read it. A log keeps its inode while it is open. */
+  /** Whether the open log is no longer the file at its path, so that its contents are lost. A log keeps its inode while it is open. */
   isLogGone(): boolean {
     const now = identityOf(this.#logPath);
     this.#log ??= now;

@@ -94,7 +94,7 @@ export class LockBorrower {
     port.on('message', () => {
       if (this.#port === port) this.#granted?.();
     });
-    // Without a writer, nobody lends.
+    // Without a writer, no connection can be lent.
     port.on('close', () => {
       if (this.#port !== port) return;
       this.#port = null;
