@@ -42,7 +42,7 @@ export interface HttpResult {
   isBase64Encoded: false;
 }
 
-/** What it takes to hand the answer out before Lambda ends the function. */
+/** Lambda needs this time to send the response before it ends the function. */
 const MARGIN_MS = 500;
 
 const FIX = 'middleware parsed event.body before hookbox read it. Run hookbox before that middleware.';
@@ -116,7 +116,7 @@ function deliveryOf(event: HttpEvent, context: FunctionContext | undefined): Del
   };
 }
 
-/** HTTP APIs and function URLs say it in the context, REST APIs and load balancers at the top. */
+/** HTTP APIs and function URLs have the method in the context, REST APIs and load balancers at the top. */
 function methodOf(event: HttpEvent): string {
   const method = fieldOf(event, 'httpMethod') ?? fieldOf(fieldOf(fieldOf(event, 'requestContext'), 'http'), 'method');
   if (typeof method === 'string') return method;
@@ -125,14 +125,14 @@ function methodOf(event: HttpEvent): string {
   );
 }
 
-/** A load balancer says it only in the last of the addresses it passes on. */
+/** A load balancer appends the sender to X-Forwarded-For. */
 function addressOf(event: HttpEvent): string | undefined {
   const context = event.requestContext;
   const address = fieldOf(fieldOf(context, 'http'), 'sourceIp') ?? fieldOf(fieldOf(context, 'identity'), 'sourceIp');
   return typeof address === 'string' ? address : headerOf(event, 'x-forwarded-for')?.split(',').at(-1)?.trim();
 }
 
-/** Where values come one by one, a header that was sent twice shows; elsewhere the gateway has joined them or kept one. */
+/** `multiValueHeaders` shows a header that was sent twice; `headers` has it joined or once. */
 function headerOf({ headers, multiValueHeaders }: HttpEvent, name: string): string | undefined {
   const valuesIn = (all: Readonly<Record<string, string | readonly string[] | undefined>> | null | undefined) =>
     Object.entries(all ?? {}).flatMap(([key, value]) =>
@@ -150,7 +150,7 @@ function bodyReader({ body, isBase64Encoded }: HttpEvent): BodyReader {
     const encoding = isBase64Encoded === true ? 'base64' : 'utf8';
     if (Buffer.byteLength(body, encoding) > maxBytes) return { ended: 'too-large' };
     const bytes = Buffer.from(body, encoding);
-    // Decoding is lenient: it skips what it does not know, and the rest would look forged.
+    // Decoding skips unknown characters, and the rest would look forged.
     if (isBase64Encoded === true && bytes.toString('base64') !== body) return { ended: 'not-base64' };
     return { ended: 'complete', bytes };
   };

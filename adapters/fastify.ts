@@ -36,7 +36,7 @@ const FIX =
 export function webhookHandler(receiver: Pick<Receiver, 'receive'>): FastifyPluginAsync {
   return async (app) => {
     leaveBodiesUnread(app);
-    // What the body is, its signature says; Fastify would refuse a malformed type by itself.
+    // Fastify would reject a malformed type; the signature alone decides.
     app.addHook('onRequest', async ({ raw }) => void delete raw.headers['content-type']);
     app.all('/', async (request, reply) => answer(reply, await receiver.receive(fastifyDelivery(request))));
   };
@@ -75,7 +75,7 @@ export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
       return undefined;
     });
   };
-  // Fastify's word for a plugin that belongs to the scope it is registered in.
+  // Fastify's name for a plugin that belongs to the scope of its caller.
   return Object.assign(plugin, { [Symbol.for('skip-override')]: true });
 }
 

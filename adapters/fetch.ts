@@ -25,7 +25,6 @@ export type WaitUntil = NonNullable<HostLimits['waitUntil']>;
 
 const FIX = 'other code read the request first. Call hookbox first, or pass request.clone() to the other code.';
 
-/** What a host passes beside the request: bindings, an execution context, the server. */
 type Context = readonly unknown[];
 
 /**
@@ -133,7 +132,7 @@ function answer({ status, headers, body }: Outcome): Response {
   return new Response(JSON.stringify(body), { status, headers: { ...headers, 'Content-Type': 'application/json' } });
 }
 
-/** Cloudflare passes (request, env, context) and Netlify (request, context); both contexts have it as a method. */
+/** Cloudflare passes (request, env, context) and Netlify (request, context). */
 function waitUntilOf(context: Context): WaitUntil | undefined {
   const host = context.find(hasWaitUntil);
   return host && ((work) => host.waitUntil(work));

@@ -24,7 +24,7 @@ import { discardBody, webBodyReader } from './read-web-body.ts';
 /** The variables that `webhookVerifier` sets in `c.var`. */
 export type WebhookVariables = Pick<VerifiedWebhook, keyof VerifiedWebhook>;
 
-/** The part of Hono's context that hookbox uses. Every Hono 4 has it, as an app may have another copy than hookbox. */
+/** Every Hono 4 has these members, and an app may have another copy of Hono. */
 interface HonoContext {
   readonly env: unknown;
   readonly req: {
@@ -34,14 +34,14 @@ interface HonoContext {
     header(name: string): string | undefined;
     arrayBuffer(): Promise<ArrayBuffer>;
   };
-  /** It throws where the host has passed none. */
+  /** Throws if the host passed none. */
   readonly executionCtx: { waitUntil(work: Promise<unknown>): void };
   set(key: string, value: unknown): void;
   body(data: string, status: Outcome['status'], headers: Record<string, string>): Response;
 }
 
 type HonoHandler = (c: HonoContext) => Promise<Response>;
-/** The second type tells an app the types of `c.var`, if the app has the same copy of Hono. */
+/** The second type gives `c.var` its types, if the app has the same copy of Hono. */
 type HonoVerifier = ((c: HonoContext, next: () => Promise<void>) => Promise<Response | void>) &
   MiddlewareHandler<{ Variables: WebhookVariables }>;
 
@@ -127,12 +127,12 @@ export function pageHandler(page: Page): HonoHandler {
   return async (c) => page.fetch(c.req.raw, { server: c.env, mountedAt: null } satisfies Mounted);
 }
 
-/** So that c.req.json() and the like still work for whoever comes next; copied for those who ask, since nearly nobody does. */
+/** Keeps c.req.json() working for later handlers. Copies on demand, because few handlers ask. */
 function keepForOthers(c: HonoContext, body: Uint8Array): void {
   let copy: Promise<ArrayBuffer> | undefined;
   const bodyCache = {
     ...c.req.bodyCache,
-    // Hono keeps promises there, whatever its type says.
+    // Hono keeps promises here, despite its type.
     get arrayBuffer() {
       return (copy ??= Promise.resolve(Uint8Array.from(body).buffer));
     },
@@ -172,7 +172,7 @@ function waitUntilOf(c: HonoContext): HostLimits['waitUntil'] {
   }
 }
 
-/** The request of @hono/node-server, whose events are faster to read than its web stream. */
+/** The events of @hono/node-server's request are faster to read than its web stream. */
 function nodeRequest(c: HonoContext): IncomingMessage | null {
   const bindings: unknown = c.env;
   if (typeof bindings !== 'object' || bindings === null || !('incoming' in bindings)) return null;
@@ -189,10 +189,7 @@ function servedBody(c: HonoContext, incoming: IncomingMessage): Delivery['body']
   return hasWebStream(raw) ? lingering(incoming, webBodyReader(raw, FIX)) : nodeBodyReader(incoming, FIX);
 }
 
-/**
- * Whether somebody has touched the web body: cloned it, looked at it, put another request in its place. Then the events of
- * the Node request belong to that stream. The server makes it on first use and keeps it under these symbols.
- */
+/** A touched web body owns the events of the Node request. @hono/node-server keeps that body under these symbols. */
 function hasWebStream(raw: Request): boolean {
   let isServers = false;
   for (const { description } of Object.getOwnPropertySymbols(raw)) {
@@ -202,10 +199,8 @@ function hasWebStream(raw: Request): boolean {
   return !isServers;
 }
 
-/** What text has in the place of bytes that are no UTF-8. */
 const REPLACEMENT = '\uFFFD';
 
-/** Bytes that a middleware before us has read through Hono, which keeps them. */
 function cachedBody(c: HonoContext): BodyReader | null {
   const bodyCache: { readonly arrayBuffer?: unknown; readonly text?: unknown; readonly blob?: unknown } =
     c.req.bodyCache;
@@ -216,7 +211,7 @@ function cachedBody(c: HonoContext): BodyReader | null {
       const read = await Promise.race([c.req.arrayBuffer(), late]);
       if (typeof read === 'string') return { ended: read };
       const bytes = new Uint8Array(read);
-      // A text that was made of bytes that are no UTF-8, or that began with a BOM, is not what was signed.
+      // A text decoded from other bytes, or stripped of a BOM, is not the signed body.
       const declared = c.req.header('content-length');
       if (declared !== undefined && Number(declared) !== bytes.byteLength) return { ended: 'consumed', fix: FIX };
       if (bytes.byteLength > maxBytes) return { ended: 'too-large' };

@@ -15,12 +15,6 @@ export interface VerifiedWebhook {
   webhookSignature: string | null;
 }
 
-/**
- * The delivery in a Node request, of whatever framework is built on it.
- *
- * @param fix - what the application has to change where the raw bytes are gone
- * @param kept - where somebody may have kept them
- */
 export function deliveryOf(
   request: IncomingMessage,
   fix: string,
@@ -37,12 +31,11 @@ export function deliveryOf(
   };
 }
 
-/** Frameworks that are told which proxies to trust say in `ip` who is behind them. */
+/** Frameworks put the client's address into `ip` if they trust a proxy. */
 export function addressOf(request: IncomingMessage & { readonly ip?: unknown }): string | undefined {
   return typeof request.ip === 'string' ? request.ip : request.socket.remoteAddress;
 }
 
-/** Sends the answer, unless the client is gone or something else has answered already. */
 export function answer(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Outcome): void {
   if (response.headersSent || response.destroyed) return;
   endStream(request);
@@ -51,17 +44,17 @@ export function answer(request: IncomingMessage, response: ServerResponse, { sta
   response.end(bytes);
 }
 
-/** The headers of an answer; what is left of a body that was not read will not keep the connection. */
+/** A connection with an unread body is not kept. */
 export function answerHeaders(request: IncomingMessage, headers: Outcome['headers']): Record<string, string> {
   const { Connection, ...others } = headers as Record<string, string>;
   if (Connection === undefined) boundRest(request);
-  // HTTP/2 knows no such header: its connections carry other requests, too.
+  // HTTP/2 has no such header, because its connections carry other requests.
   const closes = Connection !== undefined && request.httpVersionMajor === 1;
   return { ...others, ...(closes && { Connection }), 'Content-Type': 'application/json' };
 }
 
 export function putOn(request: IncomingMessage, verified: VerifiedDelivery): void {
-  // To the body parsers of Express 4, `_body` says that it was read.
+  // The body parsers of Express 4 skip a request with `_body`.
   Object.assign(request, verifiedWebhook(verified), { _body: true });
 }
 
@@ -72,11 +65,10 @@ export function verifiedWebhook({ event, body, signature }: VerifiedDelivery): V
 /** A request with a verified event. */
 export type VerifiedRequest = IncomingMessage & VerifiedWebhook;
 
-/** What frameworks leave of a body that they have read. */
 export interface Kept {
-  /** of Google Cloud Functions, NestJS, and `verify` functions of body parsers */
+  /** From Google Cloud Functions, NestJS, and `verify` functions of body parsers. */
   readonly rawBody?: unknown;
-  /** a Buffer where express.raw() has read it; anything else was parsed, and is not what was signed */
+  /** A Buffer from express.raw(); anything else was parsed. */
   readonly body?: unknown;
 }
 
@@ -87,10 +79,10 @@ function keptBytes(request: IncomingMessage, kept: Kept, fix: string): Delivery[
   const { bytes, by } = found;
   const declared = request.headers['content-length'];
   if (declared !== undefined) {
-    // A function that has kept only a piece would make each large body look forged.
+    // A function that kept only the last chunk would make large bodies look forged.
     return Number(declared) === bytes.byteLength ? bytes : () => Promise.resolve({ ended: 'consumed', fix });
   }
-  // Whoever keeps them may still be at it.
+  // Other code may still be reading.
   if (!request.readableDidRead && !request.readableEnded) return null;
   if (by === 'body' || isJson(bytes)) return bytes;
   return ({ maxBytes }) =>
@@ -108,7 +100,7 @@ function bytesIn(kept: Kept): { readonly bytes: Uint8Array; readonly by: keyof K
     const { body } = kept;
     return body instanceof Uint8Array ? { bytes: body, by: 'body' } : null;
   } catch {
-    return 'unreadable'; // a getter that parses, of a body that it cannot parse
+    return 'unreadable'; // a getter that fails to parse the body
   }
 }
 
@@ -121,7 +113,7 @@ function isJson(bytes: Uint8Array): boolean {
   }
 }
 
-/** A header that was sent twice counts as its values in a row, which is no signature. */
+/** Two values joined are no valid signature. */
 export function joined(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header;
 }

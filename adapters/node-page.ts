@@ -1,30 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Mounted, Page } from '../src/page/mounting.ts';
 
-/** What frameworks add to a request, by which one finds out where in them a page is mounted, and what they have read. */
 interface FrameworkRequest extends IncomingMessage {
-  /** of Express: the path that `use` was given, as it was asked for */
+  /** Express: the path that `use` got. */
   readonly baseUrl?: unknown;
-  /** of Express: set where the page stands behind `all` or `get`, which take no part of the path away */
+  /** Express: set behind `all` or `get`, which remove no part of the path. */
   readonly route?: unknown;
-  /** of Express and connect: the whole path, where `url` is without the part that `use` was given */
+  /** Express and connect: the whole path; `url` lacks the part that `use` got. */
   readonly originalUrl?: unknown;
   readonly body?: unknown;
   rawBody?: unknown;
 }
 
-/**
- * Has a page answer the requests of a Node server.
- *
- * @param mountedAt - where a framework says it by itself
- */
 export function nodePage(
   page: Page,
   mountedAt: (request: IncomingMessage) => string | null = mountOf,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (request: FrameworkRequest, response) => {
     const at = mountedAt(request);
-    // Loaded when a page is asked for: who takes webhooks only never needs it.
+    // Loaded with the first page, because a receiver of webhooks never needs it.
     const { getRequestListener } = await import('@hono/node-server');
     const listener = getRequestListener(
       (asked, server) => page.fetch(asked, { server, mountedAt: at } satisfies Mounted),
@@ -32,7 +26,7 @@ export function nodePage(
     );
     keepForm(request);
     const { url, originalUrl } = request;
-    // The page is asked by the whole path. It is read before the listener first waits; the rest of the app finds what it knows.
+    // The page needs the whole path. It is read before the listener first waits, so it can be restored.
     if (typeof originalUrl === 'string') request.url = originalUrl;
     const answered = listener(request, response);
     if (url !== undefined) request.url = url;
@@ -40,7 +34,6 @@ export function nodePage(
   };
 }
 
-/** Where Express or connect have mounted the page. */
 function mountOf({ baseUrl, route, originalUrl, url = '' }: FrameworkRequest): string | null {
   if (typeof baseUrl === 'string') return route === undefined ? baseUrl : null;
   if (typeof originalUrl !== 'string') return null;
@@ -54,10 +47,7 @@ function pathOf(url: string): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-/**
- * What a parser before the page has made of a form is written again, as its signature is no matter: the page's own token
- * stands in it.
- */
+/** A form that a parser has read is written again. It needs no signature, only the page's token. */
 function keepForm(request: FrameworkRequest): void {
   const { body, rawBody, headers } = request;
   if (Buffer.isBuffer(rawBody) || !request.readableDidRead) return;
@@ -71,7 +61,7 @@ function keepForm(request: FrameworkRequest): void {
   request.rawBody = Buffer.from(form.toString());
 }
 
-/** A field that was given several times is a list, or from some number on an object with numbers for names. */
+/** A repeated field is a list or, from some length, an object with numbers for names. */
 function valuesOf(value: unknown): string[] {
   return (typeof value === 'object' && value !== null ? Object.values(value) : [value]).map(String);
 }

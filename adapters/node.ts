@@ -18,12 +18,11 @@ const FIX =
   '{ api: { bodyParser: false } }. NestJS: NestFactory.create(AppModule, { rawBody: true }). Koa: mount the route before ' +
   'the body parser.';
 
-/** HTTP/2 servers have requests and responses of their own, which work alike; Fastify, as in NestJS, has them as `raw`. */
+/** HTTP/2 requests work alike. Fastify, as in NestJS, has them as `raw`. */
 type NodeRequest = IncomingMessage | Http2ServerRequest | { readonly raw: IncomingMessage | Http2ServerRequest };
 type NodeResponse = ServerResponse | Http2ServerResponse | FastifyReply;
 interface FastifyReply {
   readonly raw: ServerResponse | Http2ServerResponse;
-  /** leaves the answer to others */
   hijack(): unknown;
 }
 
@@ -102,8 +101,8 @@ export function webhookVerifier<
     );
     if (!isErrorOutcome(result)) return undefined;
     takeOver(givenResponse);
-    response.on('error', () => {}); // a handler that is late may still write
-    // What it has begun it cannot end any more.
+    response.on('error', () => {}); // a late handler may still write
+    // The handler can no longer complete a response that it has begun.
     if (response.headersSent && !response.writableEnded) response.destroy();
     answer(request, response, result);
     return undefined;
@@ -145,7 +144,6 @@ export function pageHandler(page: Page): (request: NodeRequest, response: NodeRe
 interface Alike {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** where a framework puts the bytes that it has read */
   readonly kept: Kept;
 }
 

@@ -4,12 +4,7 @@ import { clearTimeout, setTimeout } from '../src/host/real-timers.ts';
 import type { BodyRead, BodyReader } from '../src/index.ts';
 import { discardScale, isUnread, LINGER_MS, type Unread } from './rejected-body.ts';
 
-/**
- * Reads the body from the events of a Node request, counting while it arrives. Fastest of all ways to read one, and the
- * only one that stops at the limit without buffering (docs/benchmarks.md).
- *
- * @param fix - what the application has to change where the body was read before
- */
+/** Reads from the events of a Node request, the fastest way, which stops at the limit without buffering (docs/benchmarks.md). */
 export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyReader {
   return ({ buffer, late }) =>
     new Promise<BodyRead>((resolve) => {
@@ -20,20 +15,20 @@ export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyRea
 
       incoming.on('data', onData);
       incoming.on('end', onEnd);
-      incoming.on('pause', goOn); // a pipe that nobody empties pauses what it reads from
+      incoming.on('pause', goOn); // an unread pipe pauses the request
       incoming.on('error', onAborted);
       incoming.on('close', onAborted);
       void late.then(stop);
       const over = buffer.expect(Number(incoming.headers['content-length'] ?? 0));
       if (over !== null) stop(over);
       else if (incoming.destroyed) onAborted();
-      else goOn(); // somebody may have paused it
+      else goOn(); // it may be paused
 
       function goOn(): void {
         incoming.resume();
       }
       function onData(chunk: Buffer | string): void {
-        // Somebody has called setEncoding meanwhile: the bytes are gone.
+        // Other code has called setEncoding, so the bytes are gone.
         if (typeof chunk === 'string') return settle({ ended: 'consumed', ...(fix !== undefined && { fix }) });
         const full = buffer.add(chunk);
         if (full !== null) stop(full);
@@ -61,28 +56,24 @@ export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyRea
     });
 }
 
-/**
- * Node reads what is left of a body that was not read to its end, for as long as it comes. This lets a client that is nearly done
- * keep its connection, and cuts off the others.
- */
+/** Node reads the rest of an unread body without a limit. This limit lets a client that is nearly done keep its connection. */
 export function boundRest(incoming: IncomingMessage): void {
   if (incoming.complete || incoming.readableEnded || incoming.httpVersionMajor > 1) return;
   const cut = (): void => void incoming.destroy();
   const timer = setTimeout(cut, LINGER_MS).unref();
   incoming.on('error', () => {});
   throwAway(incoming, cut);
-  incoming.resume(); // somebody may have paused it
+  incoming.resume(); // it may be paused
   const { socket } = incoming;
   endAfterBody(incoming);
   const over = (): void => {
     clearTimeout(timer);
-    Reflect.deleteProperty(socket, 'destroySoon'); // the next request has an end of its own
+    Reflect.deleteProperty(socket, 'destroySoon'); // the next request needs the original
   };
   incoming.once('close', over);
   incoming.once('end', over);
 }
 
-/** Another way to read the body of a Node request, with the same care for whoever is refused. */
 export function lingering(incoming: IncomingMessage, reader: BodyReader): BodyReader {
   return async (limits) => {
     const read = await reader(limits);
@@ -91,19 +82,15 @@ export function lingering(incoming: IncomingMessage, reader: BodyReader): BodyRe
   };
 }
 
-/**
- * Lets the answer out before the connection ends. Closing a socket with unread bytes resets it, and a client that is
- * still writing would lose the answer; so some of the rest is read and thrown away, and our half is closed first.
- */
+/** Closing a socket with unread bytes resets it, and a client that still writes would lose the answer. */
 function linger(incoming: IncomingMessage): void {
-  if (incoming.httpVersionMajor > 1) return; // a stream of its own, whose end does not reset the connection
-  incoming.on('error', () => {}); // the client may give up at any time from here on
+  if (incoming.httpVersionMajor > 1) return; // the end of a stream does not reset the connection
+  incoming.on('error', () => {}); // the client may give up
 
   throwAway(incoming, endAfterBody(incoming));
   incoming.resume();
 }
 
-/** @param cut - called when that was enough */
 function throwAway(incoming: IncomingMessage, cut: () => void): void {
   const isEnough = discardScale();
   incoming.on('data', (chunk: Buffer | string) => {
@@ -111,16 +98,12 @@ function throwAway(incoming: IncomingMessage, cut: () => void): void {
   });
 }
 
-/**
- * Where the connection ends with the answer, as the answer says or as the client has asked, our half of it ends first.
- *
- * @returns ends the rest, too: at once, or as soon as the answer is out
- */
+/** Ends our half of the connection first, and the rest as soon as the returned function was called and the answer is out. */
 function endAfterBody(incoming: IncomingMessage): () => void {
   const { socket } = incoming;
   let isEnding = false;
   let isCut = false;
-  // Node calls destroySoon once the last answer of a connection is written.
+  // Node calls destroySoon after the last answer of a connection.
   socket.destroySoon = () => {
     if (isEnding) return;
     isEnding = true;
@@ -136,7 +119,7 @@ function endAfterBody(incoming: IncomingMessage): () => void {
   };
 }
 
-/** A stream of HTTP/2 stays open until the client has sent everything; once it is answered, nobody reads that. */
+/** A stream of HTTP/2 stays open until the client has sent everything. */
 export function endStream(incoming: IncomingMessage): void {
   if (incoming.httpVersionMajor === 1 || incoming.complete) return;
   const { stream } = incoming as unknown as Partial<Http2ServerRequest>;

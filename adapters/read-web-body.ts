@@ -3,16 +3,11 @@ import { startDeadline, withinDeadline } from '../src/host/host-limits.ts';
 import type { BodyBuffer, BodyRead, BodyReader } from '../src/index.ts';
 import { discardScale, isUnread, LINGER_MS } from './rejected-body.ts';
 
-/** For a refusal at the deadline the time is short enough that the answer is out within the service's 10 s. */
+/** An answer at the deadline still reaches the service within its 10 s. */
 const ANSWERED_MS = 9_900;
 const LEAST_LINGER_MS = 900;
 
-/**
- * Reads the body of a web `Request`, within the limits and without ever decompressing. What it has refused is left to
- * `discardBody`.
- *
- * @param fix - what the application has to change where the body was read before
- */
+/** Never decompresses. `discardBody` reads the rest of a rejected body. */
 export function webBodyReader(request: Request, fix: string): BodyReader {
   return async ({ buffer, late }) => {
     if (request.bodyUsed) return { ended: 'consumed', fix };
@@ -26,20 +21,15 @@ export function webBodyReader(request: Request, fix: string): BodyReader {
     const reader = body.getReader();
     const stopped = late.then((ended): BodyRead => ({ ended }));
     const read = await Promise.race([fill(buffer, reader, fix), stopped]);
-    // After the deadline there is no time left to read the rest.
+    // After the deadline there is no time to read the rest.
     if (isUnread(read.ended) && read.ended !== 'too-slow') reader.releaseLock();
-    // Not waited for: a source that hangs may never finish cancelling.
+    // Not awaited: a source that hangs may never finish cancelling.
     else if (read.ended !== 'complete') reader.cancel().catch(() => {});
     return read;
   };
 }
 
-/**
- * Reads what is left of a body, before the answer: a server that sends an answer earlier ends the connection with it, and
- * a client that is still writing loses it.
- *
- * @param arrivedAt - when the request came, on the clock of `performance.now()`
- */
+/** Reads the rest of a body before the answer: otherwise the connection ends, and a client that still writes loses the answer. */
 export async function discardBody({ body }: Request, arrivedAt: number): Promise<void> {
   if (body === null || body.locked) return;
   const reader = body.getReader();
@@ -68,7 +58,7 @@ async function fill(
 ): Promise<BodyRead> {
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      // A stream that somebody has made may hold anything.
+      // A custom stream may hold anything.
       if (!(part.value instanceof Uint8Array)) return { ended: 'consumed', fix };
       const full = buffer.add(part.value);
       if (full !== null) return { ended: full };

@@ -42,15 +42,10 @@ export const entityOf: EntityOf = (event) => {
   }
 };
 
-/** Names stand in several indexes, and no id comes near this. */
+/** Several indexes hold names, and no id is this long. */
 const MAX_CHARACTERS = 1_000;
 
-/**
- * The entity of an event by the application's rule: only this function calls it. The rule may do anything; an event without
- * an entity is better than a lost event, or than all events in one queue.
- *
- * @param onUseless - told why, in words that quote nothing, when the rule has named nothing that can be used
- */
+/** An event without an entity is better than a lost event, or than all events in one queue. */
 export function namedEntity(
   rule: EntityOf,
   event: Parameters<EntityOf>[0],
@@ -60,7 +55,7 @@ export function namedEntity(
   try {
     named = rule(event);
     if (named === null) return null;
-    // It may reject, and nobody else looks at it.
+    // It may reject.
     if (isThenable(named)) Promise.resolve(named).catch(() => {});
   } catch (failure) {
     onUseless(`it threw ${nameOf(failure)}`);
@@ -72,7 +67,7 @@ export function namedEntity(
 }
 
 function isName(named: unknown): named is string {
-  // SQLite keeps no half of a surrogate pair: two such names would become one.
+  // SQLite cannot keep a lone surrogate: two such names would become one.
   return typeof named === 'string' && named !== '' && named.length <= MAX_CHARACTERS && named.isWellFormed();
 }
 
@@ -91,7 +86,7 @@ function article(type: string): string {
   return type === 'object' ? 'an' : 'a';
 }
 
-/** Parts are escaped, so that no two entities can share a name by having a colon in an id. */
+/** Escaped, so that a colon in an id cannot make two entities equal. */
 function name(kind: string, ...parts: (string | null | undefined)[]): string {
   let joined = kind;
   for (const part of parts) joined += `:${escape(part ?? '')}`;

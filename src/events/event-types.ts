@@ -29,12 +29,11 @@ export const eventTypes: readonly EventType[] = Object.freeze(types);
 
 const known: ReadonlySet<string> = new Set(types);
 
-/** Tells whether a name is one of the eleven. */
 export function isEventType(type: string): type is EventType {
   return known.has(type);
 }
 
-/** What each type of event says, as interface 6.1 has it. */
+/** Interface 6.1. */
 export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   'order.created': 'a new order was placed',
   'order.confirmed': 'the merchant confirmed the order',

@@ -9,16 +9,16 @@ export interface Instant {
   readonly ns: number;
 }
 
-/** Hours, and what may follow them: `08`, `08:22`, `082230`, `08:22:30.915`. */
+/** `08`, `08:22`, `082230`, `08:22:30.915` */
 const CLOCK = String.raw`(?<hour>\d\d?)(?::?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.,](?<fraction>\d+))?)?)?`;
-/** `Z`, `UTC`, `+02`, `GMT+0200`; behind an offset a name adds nothing: `+0200 (CEST)`, `+02:00[Europe/Berlin]`. */
+/** `Z`, `UTC`, `+02`, `GMT+0200`; a name after an offset is ignored: `+0200 (CEST)`, `+02:00[Europe/Berlin]` */
 const OFFSET = String.raw`(?<sign>[+\-−])(?<zoneHours>\d\d)(?::?(?<zoneMinutes>\d\d))?(?:[ \t]*\(?[A-Z][A-Z ]*\)?)?`;
 const ZONE = String.raw`[ \t]*(?<utc>Z|UTC|UT|GMT)?[ \t]*(?:${OFFSET})?(?<place>\[[\w/+\-]+\])?`;
 const WEEKDAY = String.raw`(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,?[ \t]+)?`;
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const MONTH = String.raw`(?<monthName>${MONTHS.join('|')})[a-z]*`;
 
-/** How people and libraries write a point in time. Each says which number is the day, and none needs to know a place. */
+/** Each form says which number is the day. */
 const FORMS: readonly RegExp[] = [
   // ISO 8601 and formats like it: SQL, Python, Ruby, Go, Java
   String.raw`(?<year>\d{4})(?:(?<apart>[-/])(?<month>\d\d?)\k<apart>(?<day>\d\d?)|(?<monthDigits>\d\d)(?<dayDigits>\d\d))(?:T|[ \t]+)${CLOCK}${ZONE}`,
@@ -32,26 +32,22 @@ const FORMS: readonly RegExp[] = [
   String.raw`${WEEKDAY}${MONTH}[ \t]+(?<day>\d\d?)[ \t]+${CLOCK}${ZONE}[ \t]+(?<year>\d{4})`,
 ].map((form) => new RegExp(`^${form}$`, 'i'));
 
-/** Seconds since 1970, or milli-, micro- or nanoseconds: of any day from 2001 to 2286 the first ten digits are the seconds. */
+/** Also milli-, micro- or nanoseconds: from 2001 to 2286 the first ten digits are the seconds. */
 const SINCE_1970 = /^(?<seconds>\d{10})(?:\.(?<point>\d+)|(?<digits>\d{3}|\d{6}|\d{9}))?$/;
 
-/**
- * Reads a date-time as a point in time; a time without a zone is UTC. `24:00` is the midnight that ends the day, and a leap
- * second the one after it. `null` for anything else, such as the 30th of February, or 3/4/2026.
- */
+/** A time without a zone is UTC. `24:00` is the next midnight, and a leap second the next second. `null` for 30 February or 3/4/2026. */
 export function parseInstant(text: string): Instant | null {
   return parseUsual(text) ?? parseAny(text);
 }
 
-/** Tells whether a text is one. */
 export function isInstant(text: string): boolean {
   return USUAL.test(text) || parseAny(text) !== null;
 }
 
-/** As nearly every event has it; without the days that only some months have, and the 24:00 that Date.parse takes too. */
+/** Nearly every event; without the 29th to 31st and 24:00, which Date.parse accepts. */
 const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
-/** `2026-01-01T12:00:00.000Z` in a fifth of the time of the general way. */
+/** A fifth of the time of the general way. */
 function parseUsual(text: string): Instant | null {
   return USUAL.test(text) ? { ms: Date.parse(text), ns: 0 } : null;
 }
@@ -67,7 +63,7 @@ function parseAny(text: string): Instant | null {
   return null;
 }
 
-/** Longer than any of them with all nine digits of a fraction and the name of a zone. */
+/** Longer than any form with nine digits of a fraction and a zone's name. */
 const MOST_CHARACTERS = 100;
 
 function instantIn(parts: Readonly<Record<string, string | undefined>>): Instant | null {
@@ -97,15 +93,10 @@ function instantOf(seconds: number, fraction = ''): Instant {
   return { ms: seconds * 1_000 + (nanoseconds - ns) / 1_000_000, ns };
 }
 
-/** Clocks are off by minutes and zones by hours; more is a wrong clock, or a time in other units. */
+/** Clocks are off by minutes and zones by hours. */
 const FAR_AHEAD_MS = 24 * 60 * 60_000;
 
-/**
- * Whether an event says that it was created so far ahead that its time says nothing about others: they would all be
- * superseded until then.
- *
- * @param now - milliseconds since 1970
- */
+/** Such a time would supersede all other events until then. */
 export function isFarAhead(created: Instant, now: number): boolean {
   return created.ms - now > FAR_AHEAD_MS;
 }

@@ -2,7 +2,6 @@ import { toJSONSchema } from 'zod/mini';
 import { EVENT_MEANINGS, eventTypes, type EventType } from './event-types.ts';
 import { eventSchemas } from './webhook-event.ts';
 
-/** The part of JSON Schema (draft 2020-12) that events need. */
 export interface JsonSchema {
   readonly $schema?: string;
   readonly title?: string;
@@ -19,7 +18,7 @@ export interface JsonSchema {
 
 const DATE_TIME = 'an ISO 8601 date-time';
 
-/** What the schemas of the library say in TypeScript only. */
+/** The library's schemas have these only in TypeScript. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   created: `${DATE_TIME}; without a zone it is UTC`,
   estimated_ready_time: DATE_TIME,
@@ -27,12 +26,10 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   object: 'order, inventory or cart',
 };
 
-/** The schema of each type of event, as hookbox checks it; fields that it does not name are allowed. */
 export function jsonSchemas(types: readonly EventType[] = eventTypes): Readonly<Record<string, JsonSchema>> {
   return Object.fromEntries(types.map((type) => [type, jsonSchema(type)]));
 }
 
-/** The JSON Schema of one type. */
 export function jsonSchema(type: EventType): JsonSchema {
   const { $schema, ...schema } = toJSONSchema(eventSchemas[type], { io: 'input' }) as JsonSchema;
   const { id, data, ...envelope } = schema.properties ?? {};

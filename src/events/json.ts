@@ -1,27 +1,19 @@
-/** A piece of a JSON text. */
 export type JsonKind = '{' | '}' | '[' | ']' | 'name' | 'text' | 'number' | 'word';
 
-/**
- * The pieces of a JSON text one after the other, without commas, colons and white space. Keeps what `JSON.parse` forgets:
- * how numbers are written, and keys that an object has twice. Looks at each character once, and at none of a text's: how
- * a body is made does not make it slower to read.
- */
+/** Pieces without commas, colons and white space. Keeps the writing of numbers and repeated keys, and never slows down with the body's form. */
 export class JsonTokens {
   kind: JsonKind = 'word';
-  /** of the first character of the piece */
   start = 0;
-  /** behind its last character */
   end = 0;
   readonly #text: string;
-  /** how many brackets are open within what `leave` goes through */
+  /** The open brackets within `leave`. */
   #within = 0;
 
-  /** @param text - valid JSON (`JSON.parse` has accepted it); any other text ends somewhere, too */
+  /** Any other text than valid JSON also ends. */
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** Goes on to the next piece; `false` when there is none. */
   next(): boolean {
     const text = this.#text;
     let at = this.end;
@@ -51,12 +43,7 @@ export class JsonTokens {
     }
   }
 
-  /**
-   * Goes on behind the object or the list that the last piece has begun, faster than piece by piece.
-   *
-   * @param most - characters that are gone through at once
-   * @returns whether it is left; if not, call this again
-   */
+  /** Skips the rest of the object or list. Call it again until it returns `true`; `most` limits the characters of one call. */
   leave(most = Infinity): boolean {
     const text = this.#text;
     const limit = Math.min(this.end + most, text.length);
@@ -84,7 +71,6 @@ export class JsonTokens {
     return this.#within === 0;
   }
 
-  /** The piece as it is written. */
   written(): string {
     return this.#text.slice(this.start, this.end);
   }
@@ -106,7 +92,6 @@ function isSpace(code: number): boolean {
   return code === SPACE || code === LINE_FEED || code === RETURN || code === TAB;
 }
 
-/** What stands between two pieces. */
 function isBetween(code: number): boolean {
   return code === COMMA || code === COLON || isSpace(code);
 }
@@ -116,7 +101,6 @@ function isEnd(code: number): boolean {
   return code === OPEN_BRACE || code === CLOSE_BRACE || code === OPEN_BRACKET || code === CLOSE_BRACKET;
 }
 
-/** The text of a body that is JSON, or `null`. */
 export function jsonText(body: Uint8Array): string | null {
   const text = utf8Text(body);
   if (text === null) return null;
@@ -128,7 +112,6 @@ export function jsonText(body: Uint8Array): string | null {
   }
 }
 
-/** The characters that JSON is made of, by their codes. */
 const TAB = 0x09;
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
@@ -145,10 +128,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/**
- * Where the text or name that a quote opens is closed; -1 where it is not. `indexOf` jumps over long texts at the speed of
- * memchr; only a quote behind backslashes needs a closer look.
- */
+/** `indexOf` skips long texts at the speed of memchr; only a quote behind backslashes needs a closer look. */
 function closingQuote(text: string, open: number): number {
   let end = text.indexOf('"', open + 1);
   while (text.charCodeAt(end - 1) === BACKSLASH) {
@@ -160,19 +140,12 @@ function closingQuote(text: string, open: number): number {
   return end;
 }
 
-/** What a name or a text says: two spellings of one, such as `id` and `\u0069d`, say the same. */
+/** `id` and `\u0069d` are the same name. */
 export function unquoted(written: string): string {
   return written.includes('\\') ? String(JSON.parse(written)) : written.slice(1, -1);
 }
 
-/**
- * Tells quickly of most objects that no key stands twice: JSON.parse has left as many members as are written. Every delivery
- * passes here, so it counts commas in the bytes, in a third of the time of looking for the key. `false` means only that
- * somebody has to look: escapes are not gone into, which JSON.parse itself may misread in a key (V8 of Node 24).
- *
- * @param json - valid JSON with an object at the top (JSON.parse has accepted it)
- * @param left - members of that object
- */
+/** For every delivery: counts commas, in a third of the time of a search for the key. `false` means only that a search is needed: V8 of Node 24 may misread an escape in a key. */
 export function hasAllThatIsWritten(json: Uint8Array, left: number): boolean {
   let depth = 0;
   let commas = 0;
@@ -187,13 +160,7 @@ export function hasAllThatIsWritten(json: Uint8Array, left: number): boolean {
   return commas + 1 === left;
 }
 
-/**
- * Finds a key that the outermost object of a JSON text has twice. JSON.parse hides it by taking the last one, and two
- * readers that disagree on which one counts would disagree on what was signed.
- *
- * @param text - valid JSON with an object at the top (JSON.parse has accepted it)
- * @returns the first key seen again, or `null`
- */
+/** Two readers that disagree on which of two equal keys counts would disagree on what was signed. */
 export function findDuplicateKey(text: string): string | null {
   const seen = new Set<string>();
   let depth = 0;
@@ -228,10 +195,9 @@ export function findDuplicateKey(text: string): string | null {
   return null;
 }
 
-// Without `ignoreBOM` a byte order mark is skipped: JSON.parse refuses it, and it says nothing.
+// Skips a byte order mark, which JSON.parse refuses.
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The text of bytes that are UTF-8, without a byte order mark before it; `null` for any others. */
 export function utf8Text(bytes: Uint8Array): string | null {
   try {
     return utf8.decode(bytes);

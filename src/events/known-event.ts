@@ -3,10 +3,8 @@ import type { HandledType } from './own-events.ts';
 import { fitOf, isToCome, type Fit, type StandardSchema } from './standard-schema.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent, HandledEvent } from './webhook-event.ts';
 
-/** Events of types of an application's own, which their schemas have checked. */
 const checked = new WeakSet<object>();
 
-/** From here on `isKnown` says of an event that it is. */
 export function markChecked<Event extends object>(event: Event): Event {
   checked.add(event);
   return event;
@@ -31,31 +29,22 @@ export function isKnown<Event extends { readonly type: string | null }>(
   return (event.type !== null && isEventType(event.type)) || checked.has(event);
 }
 
-/** Whether an event is one of the eleven. */
 export function isOfTheEleven(event: WebhookEvent | UnknownEvent | InvalidEvent): event is WebhookEvent {
   return event.type !== null && isEventType(event.type);
 }
 
-/** An event whose data fits the application's schema, as its handler gets it; or the issues, without values. */
+/** Issues never quote values. */
 type CheckedEvent =
   | { readonly fits: true; readonly event: HandledEvent }
   | { readonly fits: false; readonly why: string };
 
-/**
- * Has the application's schema check the data of an event that hookbox has parsed.
- *
- * @throws whatever the schema throws, or rejects with; TypeError for what is no answer of one
- */
+/** @throws the error of the schema; TypeError for an invalid result */
 export async function checkedEvent(event: WebhookEvent | UnknownEvent, schema: StandardSchema): Promise<CheckedEvent> {
   const answer: unknown = schema['~standard'].validate(event.data);
   return withOwnData(event, fitOf(isToCome(answer) ? await answer : answer, event.type, 'data'));
 }
 
-/**
- * The same for callers that cannot wait.
- *
- * @returns `null` for a schema that answers later
- */
+/** @returns `null` for an asynchronous schema */
 export function checkedAtOnce(event: WebhookEvent | UnknownEvent, schema: StandardSchema): CheckedEvent | null {
   const answer: unknown = schema['~standard'].validate(event.data);
   if (!isToCome(answer)) return withOwnData(event, fitOf(answer, event.type, 'data'));

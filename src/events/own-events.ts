@@ -44,10 +44,10 @@ export type OwnType = Extract<keyof OwnEvents, string>;
 /** One of the eleven event types, or one of your own. */
 export type HandledType = Extract<keyof (Readonly<Record<EventType, unknown>> & OwnEvents), string>;
 
-/** What handlers are given of a declared type: what its schema makes, or the type itself. */
+/** What a handler receives. */
 export type OwnData<T extends OwnType> = Side<OwnEvents[T], 'output'>;
 
-/** What the service sends of it: what its schema takes. */
+/** What the service sends. */
 export type OwnWireData<T extends OwnType> = Side<OwnEvents[T], 'input'>;
 
 type Side<Declared, Which extends 'input' | 'output'> = Declared extends {
@@ -58,12 +58,11 @@ type Side<Declared, Which extends 'input' | 'output'> = Declared extends {
     : never
   : Declared;
 
-/** Fields with others beside them, which take the place of those with their name. */
 export type WithOwn<Fields, Own> = {
   [Key in keyof Fields as Key extends keyof Named<Own> ? never : Key]: Fields[Key];
 } & Own;
 
-/** Without what a schema that lets everything through adds: any name. */
+/** Without the index signature of a schema that lets everything through. */
 type Named<Fields> = { [Key in keyof Fields as string extends Key ? never : Key]: Fields[Key] };
 
 /**
@@ -72,22 +71,18 @@ type Named<Fields> = { [Key in keyof Fields as string extends Key ? never : Key]
  */
 export type EventSchemas = { readonly [T in OwnType]?: StandardSchema<unknown, OwnData<T>> };
 
-/** The schema of a type, where there is one. */
 export function schemaOf(schemas: EventSchemas, type: string): StandardSchema | undefined {
   return Object.hasOwn(schemas, type) ? (schemas as Readonly<Record<string, StandardSchema>>)[type] : undefined;
 }
 
-/** The types that have a schema. */
 export function declaredTypes(schemas: EventSchemas): readonly string[] {
   return Object.keys(schemas);
 }
 
-/** How a type of one's own is declared, for whoever has used one that is not. */
 export function howToDeclare(type: string): string {
   return `To add a type of your own, add its schema to the option "events": { ${JSON.stringify(type)}: schema }.`;
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for what is no plain object of schemas */
 export function assertEventSchemas(schemas: unknown): asserts schemas is EventSchemas {
   if (typeof schemas !== 'object' || schemas === null || Array.isArray(schemas) || isStandardSchema(schemas)) {
     throw invalid("events must be an object with a schema for each type, such as { 'loyalty.earned': schema }.");

@@ -12,7 +12,7 @@ import {
   orderItem,
 } from './webhook-event.ts';
 
-/** zod/mini has no texts of its own. */
+/** zod/mini has no texts. */
 const IN_ENGLISH = { error: english().localeError };
 
 /**
@@ -32,7 +32,6 @@ export interface EventFacts {
   readonly created: Instant | null;
 }
 
-/** The event with its facts, or why a body is not an event. */
 export type ReadEvent =
   | { readonly parsed: ParsedEvent & { readonly ok: true }; readonly facts: EventFacts & { created: Instant } }
   | { readonly parsed: ParsedEvent & { readonly ok: false; readonly id: string }; readonly facts: EventFacts }
@@ -60,7 +59,6 @@ export function parseEvent(body: Uint8Array): ParsedEvent {
   return readEvent(body).parsed;
 }
 
-/** `parseEvent` with the facts that the inbox stores. */
 export function readEvent(body: Uint8Array): ReadEvent {
   const text = utf8Text(body);
   if (text === null) return refused('the body is not valid UTF-8');
@@ -75,7 +73,7 @@ export function readEvent(body: Uint8Array): ReadEvent {
 
   const twice = hasAllThatIsWritten(body, Object.keys(value).length) ? null : findDuplicateKey(text);
   if (twice !== null) {
-    // Only names that the interface has are repeated here; any other key is the sender's text.
+    // Any other key is the sender's text.
     const path = Object.hasOwn(unknownEventSchema.shape, twice) ? twice : '';
     return invalid(id, type, [{ path, message: 'the envelope contains the same key twice' }]);
   }
@@ -89,7 +87,7 @@ function check(value: Record<string, unknown>, id: string, type: string | null):
   const failure = known ? mismatch(eventSchemas[type], value) : mismatch(unknownEventSchema, value);
   if (failure !== null) return invalid(id, type, failure);
 
-  const event = value as WebhookEvent | UnknownEvent; // the schema above has just said so
+  const event = value as WebhookEvent | UnknownEvent; // the schema has checked it
   const created = parseInstant(event.created);
   if (created === null) {
     return invalid(id, type, [{ path: 'created', message: 'created must be an ISO 8601 date-time' }]);
@@ -103,10 +101,7 @@ function check(value: Record<string, unknown>, id: string, type: string | null):
     : { parsed: { ok: true, known, event, issues: [] }, facts };
 }
 
-/**
- * A long list is checked item by item and only as far as the first that does not fit: half a million issues about one
- * body would block the event loop for seconds.
- */
+/** Stops at the first issue: half a million issues would block the event loop for seconds. */
 function firstBadItem({ data }: Record<string, unknown>): Issue | null {
   const items = isObject(data) ? data['items'] : null;
   if (!Array.isArray(items) || items.length <= SHORT_LIST) return null;
@@ -117,7 +112,7 @@ function firstBadItem({ data }: Record<string, unknown>): Issue | null {
   return null;
 }
 
-/** Things worth telling that do not keep an event from its handler. */
+/** Issues that do not keep an event from its handler. */
 function oddities(event: WebhookEvent, type: EventType): readonly Issue[] {
   const issues: Issue[] = [];
   const { object } = event.data;
@@ -155,15 +150,12 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-  // Any letter of the key may be spelled as an escape, and those of ASCII all begin with \u00.
+  // An escape may spell any letter of the key; escapes of ASCII begin with \u00.
   if (text.includes('__proto__') || text.includes('\\u00')) dropProtoKeys(value);
   return value;
 }
 
-/**
- * JSON.parse makes `__proto__` a harmless own property, but a handler that copies the object key by key would set a
- * prototype with it. The stored bytes keep it. Iterative, because a body may be nested deeper than the stack.
- */
+/** A handler that copies the object key by key would set a prototype. The stored bytes keep the key. Iterative, because a body may be nested deeper than the stack. */
 function dropProtoKeys(value: unknown): void {
   const open: unknown[] = [value];
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
@@ -177,7 +169,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Lone surrogates are refused because different ones become the same bytes in SQLite. Characters are code points. */
+/** Different lone surrogates become the same bytes in SQLite. Characters are code points. */
 export function isUsableId(id: unknown): id is string {
   if (typeof id !== 'string' || id === '' || id.length > 2 * MAX_ID_CHARACTERS || !id.isWellFormed()) return false;
   return id.length <= MAX_ID_CHARACTERS || [...id].length <= MAX_ID_CHARACTERS;

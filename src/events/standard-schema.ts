@@ -30,7 +30,7 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** Whether something is a schema; some are functions. */
+/** Some schemas are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return false;
   const standard: unknown = Reflect.get(value, '~standard');
@@ -38,16 +38,9 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   return Reflect.get(standard, 'version') === 1 && typeof Reflect.get(standard, 'validate') === 'function';
 }
 
-/** A value that fits, as the schema has made it, or what does not fit. */
 export type Fit = { readonly fits: true; readonly value: unknown } | { readonly fits: false; readonly why: string };
 
-/**
- * What an answer of a schema says.
- *
- * @param of - what the schema is of, for the error
- * @param root - where the value stands
- * @throws TypeError for what is no answer
- */
+/** @throws TypeError for an invalid result */
 export function fitOf(answer: unknown, of: string, root: string): Fit {
   if (typeof answer !== 'object' || answer === null) throw noAnswer(of);
   const { issues, value } = answer as { readonly issues?: unknown; readonly value?: unknown };
@@ -56,7 +49,6 @@ export function fitOf(answer: unknown, of: string, root: string): Fit {
   return { fits: false, why: whyNot(issues, root) };
 }
 
-/** Whether an answer is still to come. */
 export function isToCome(answer: unknown): answer is PromiseLike<unknown> {
   return isInstance(answer, Promise) || (typeof answer === 'object' && answer !== null && 'then' in answer);
 }
@@ -67,15 +59,14 @@ function noAnswer(of: string): TypeError {
   );
 }
 
-/** More would only be longer. */
 const MOST_ISSUES = 10;
-/** What a programmer calls a field. Other keys may be a customer's text, as those of a record are. */
+/** A programmer's name; other keys may be a customer's text. */
 const PLAIN_KEY = /^[a-z_$][\w$-]{0,39}$/i;
-/** What libraries call a kind of issue: `invalid_type`, `min_length`. */
+/** Such as `invalid_type` or `min_length`. */
 const PLAIN_CODE = /^[a-z]{1,20}(_[a-z]{1,20}){0,3}$/;
 const KINDS = new Set(['string', 'number', 'boolean', 'array', 'object', 'null', 'int', 'date', 'bigint', 'record']);
 
-/** The places of issues and what they are called, without the value and without any text that may quote it. */
+/** Never quotes a value. */
 function whyNot(issues: readonly unknown[], root: string): string {
   const said = new Set(issues.slice(0, MOST_ISSUES).map((issue) => issueText(issue, root)));
   if (said.size === 0) return `${root}: does not fit`;

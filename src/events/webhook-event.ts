@@ -5,51 +5,45 @@ import type { HandledType, OwnData, OwnType, OwnWireData, WithOwn } from './own-
 const text = z.nullish(z.string());
 const number = z.nullish(z.number());
 
-/** Every field may be absent or null: interface 6.2 lists what was seen, not what is always there. */
+/** Every field may be absent or null: interface 6.2 is no complete list. */
 export const orderItem = z.object({
   product_id: text,
   quantity: number,
   price: number,
 });
 
-/** `data` of the six order events (interface 6.2). */
 const orderData = z.object({
-  /** reads `order`; another word is an issue, not a reason to refuse */
+  /** `order`; any other value is an issue */
   object: text,
   id: text,
   status: text,
   merchant_id: text,
   user_id: text,
-  /** unit and currency are the service's; see `currency` */
+  /** in `currency` */
   total: number,
   currency: text,
   items: z.nullish(z.array(orderItem)),
-  /** ISO 8601 date-time */
   estimated_ready_time: text,
 });
 
-/** `data` of `order.confirmed`, which says more. */
 const orderConfirmedData = z.extend(orderData, {
   fulfillment_method: text,
   special_instructions: text,
 });
 
-/** `data` of the two cart events (interface 6.2); every field may be absent or null. */
 const cartData = z.object({
-  /** reads `cart`; another word is an issue, not a reason to refuse */
+  /** `cart`; any other value is an issue */
   object: text,
   id: text,
   user_id: text,
   merchant_id: text,
-  /** ISO 8601 date-time */
   last_activity: text,
   total_value: number,
   item_count: z.nullish(z.int()),
 });
 
-/** `data` of the three inventory events (interface 6.2); every field may be absent or null. */
 const inventoryData = z.object({
-  /** reads `inventory`; another word is an issue, not a reason to refuse */
+  /** `inventory`; any other value is an issue */
   object: text,
   product_id: text,
   merchant_id: text,
@@ -58,21 +52,16 @@ const inventoryData = z.object({
   current_quantity: number,
 });
 
-/**
- * The envelope of one type (interface 6.2). The schemas check and do not change: an event is the parsed JSON itself,
- * so unknown fields and the numbers as JSON.parse gives them survive.
- */
+/** Interface 6.2. The schemas do not change the parsed JSON, so unknown fields and numbers survive. */
 function envelope<const Type extends string, Data extends z.ZodMiniType>(type: Type, data: Data) {
   return z.object({
     id: z.string(),
     type: z.literal(type),
-    /** ISO 8601 date-time; a time without a zone is UTC */
     created: z.string(),
     data,
   });
 }
 
-/** The schema of each of the eleven types (interface 6.1), keyed by type. */
 export const eventSchemas = {
   'order.created': envelope('order.created', orderData),
   'order.confirmed': envelope('order.confirmed', orderConfirmedData),
@@ -87,7 +76,6 @@ export const eventSchemas = {
   'cart.expires_soon': envelope('cart.expires_soon', cartData),
 } as const satisfies { readonly [Type in EventType]: unknown };
 
-/** What an event of a type hookbox does not know must still have. */
 export const unknownEventSchema = z.object({
   id: z.string(),
   type: z.string(),
@@ -95,7 +83,6 @@ export const unknownEventSchema = z.object({
   data: z.record(z.string(), z.unknown()),
 });
 
-/** The event of one type, as hookbox parses it: without what an application has added. */
 type ParsedEventOf<T extends EventType> = z.infer<(typeof eventSchemas)[T]>;
 
 /**
@@ -114,12 +101,11 @@ export type EventOf<T extends HandledType> = T extends OwnType
     ? ParsedEventOf<T>
     : never;
 
-/** The event of one type as the service sends it, before a schema of your own makes something else of its data. */
+/** Before the application's schema changes its data. */
 export type SentEventOf<T extends HandledType> = T extends OwnType
   ? { id: string; type: T; created: string; data: DataOf<T, OwnWireData<T>> }
   : EventOf<T>;
 
-/** The data of a declared type: of one of the eleven, with the known fields. */
 type DataOf<T extends string, Own> = T extends EventType ? WithOwn<ParsedEventOf<T>['data'], Own> : Own;
 
 /** The event that a `'*'` handler receives. {@link isKnown} narrows it. */

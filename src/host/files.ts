@@ -3,17 +3,14 @@ import { dirname, resolve } from 'node:path';
 import { InboxOpenError } from '../errors.ts';
 import { isUrl } from './postgres-url.ts';
 
-/** Of other programs, for which a path may follow; a drive of Windows has one letter. */
+/** A drive of Windows has one letter. */
 const SCHEME = /^(file|(better-)?sqlite3?|libsql|jdbc):/i;
-/** `${DIR}`, `$DIR`, `%DIR%`, `{{ dir }}`: a variable that was not replaced by its value. */
+/** A variable that was not replaced: `${DIR}`, `$DIR`, `%DIR%`, `{{ dir }}`. */
 const NOT_PUT_IN = /\$\{|^\$\w|%\w+%|\{\{|^<.*>$/;
-/** What a program writes for a variable that it does not have, alone or as a part of the path. */
+/** The text of a missing variable. */
 const NOTHING = /(^|[\\/])(undefined|null|NaN|\[object \w+\])(\.\w+)?($|[\\/])/;
 
-/**
- * Why a text was not meant for the path of a file, though a file of that name could be made; `null` where it may be
- * one. It is not quoted, as it may have a password in it.
- */
+/** Does not quote the text, because it may contain a password. */
 export function whyNoPath(text: string): string | null {
   if (text.trim() === '') return 'The path is empty. Check that its environment variable is set.';
   if (isUrl(text)) return 'The value is a URL, not the path of a file.';
@@ -27,34 +24,24 @@ export function whyNoPath(text: string): string | null {
     : null;
 }
 
-/**
- * The mode of every file that hookbox makes. Such a file holds other people's orders, so only the operators of the machine
- * decide who else may read it. The mode is set when a file is made; files that exist already keep theirs.
- */
+/** Files hold customers' orders, so only the operators of the machine decide who else may read them. */
 export const OWNER_ONLY = 0o600;
 
-/**
- * A file that is not there yet is made for its owner alone, before SQLite would make it for whom the umask lets in. SQLite gives
- * the log and the index beside it the mode of the file. One that is there keeps its mode, and is not even opened here: closing
- * it would give up the locks that this process holds on it.
- */
+/** Before SQLite would use the umask. A file that exists is not opened: closing it would give up the process's locks on it. */
 export function createForOwner(file: string): void {
   if (existsSync(file)) return;
   try {
     closeSync(openSync(file, 'wx', OWNER_ONLY));
   } catch (failure) {
     if ((failure as NodeJS.ErrnoException).code !== 'EEXIST') throw failure;
-    // Another process was faster; or it is a link whose target is not there yet.
+    // Another process was faster; or it is a link without a target.
     if (!existsSync(file)) createForOwner(resolve(dirname(file), readlinkSync(file)));
   }
 }
 
-/** A host on whose disk nothing lasts. */
 interface EphemeralHost {
   readonly name: string;
-  /** what becomes of a file there */
   readonly fate: string;
-  /** it stops, or is frozen, once a request is answered */
   readonly frozenBetweenRequests: boolean;
 }
 
@@ -63,14 +50,14 @@ type Variables = Readonly<Record<string, string | undefined>>;
 const FUNCTION = { fate: 'each instance has its own temporary disk', frozenBetweenRequests: true };
 const CONTAINER = { fate: 'the disk is in memory and is lost with the instance', frozenBetweenRequests: true };
 
-/** How each host makes itself known, as its own documentation says. */
+/** From each host's own documentation. */
 const HOSTS: readonly (EphemeralHost & { readonly isHere: (variables: Variables, userAgent: string) => boolean })[] = [
   {
     name: 'AWS Lambda',
     ...FUNCTION,
     isHere: ({ AWS_LAMBDA_FUNCTION_NAME: name, AWS_SAM_LOCAL: local }) => isSet(name) && !isSet(local),
   },
-  // Also set, with VERCEL_ENV=development, on a developer's own machine.
+  // VERCEL_ENV=development is a developer's machine.
   { name: 'Vercel', ...FUNCTION, isHere: ({ VERCEL, VERCEL_ENV }) => isSet(VERCEL) && VERCEL_ENV !== 'development' },
   {
     name: 'Cloudflare Workers',
@@ -96,14 +83,13 @@ const HOSTS: readonly (EphemeralHost & { readonly isHere: (variables: Variables,
   },
 ];
 
-/** The host this process runs on, if nothing that is written to its disk lasts; `null` on an ordinary machine. */
 export function ephemeralHost(variables?: Variables, userAgent?: string): EphemeralHost | null {
   const here = variables ?? globalThis.process?.env ?? {};
   const agent = userAgent ?? globalThis.navigator?.userAgent ?? '';
   return HOSTS.find(({ isHere }) => allowed(() => isHere(here, agent))) ?? null;
 }
 
-/** In a sandbox, such as Deno's, a variable that may not be read counts as not set. */
+/** Deno's sandbox may deny a variable. */
 function allowed(ask: () => boolean): boolean {
   try {
     return ask();
@@ -112,11 +98,7 @@ function allowed(ask: () => boolean): boolean {
   }
 }
 
-/**
- * Refuses to keep events where they would be lost, unless the application has said that this is meant.
- *
- * @throws InboxOpenError `EPHEMERAL_HOST`
- */
+/** @throws InboxOpenError `EPHEMERAL_HOST` */
 export function assertLasting(inbox: string, ephemeral: boolean): void {
   const host = ephemeral ? null : ephemeralHost();
   if (host === null) return;

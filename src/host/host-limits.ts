@@ -1,6 +1,5 @@
 import { clearTimeout, performance, setImmediate, setTimeout } from './real-timers.ts';
 
-/** What waiting ends with when the time is up. */
 export const LATE = Symbol('late');
 
 /** The time by which a delivery must be answered. One timer serves all steps of the delivery. */
@@ -13,16 +12,15 @@ export interface Deadline {
   met(): void;
 }
 
-/** @param host - may allow less */
 export function startDeadline(withinMs: number, host?: HostLimits | null): Deadline {
   const allowedMs = host?.remainingMs ?? Infinity;
-  // A host that does not know says NaN.
+  // Some hosts return NaN.
   const ms = Math.max(0, Number.isNaN(allowedMs) ? withinMs : Math.min(withinMs, allowedMs));
   let timer: NodeJS.Timeout | undefined;
   let isMet = false;
   const passed = new Promise<typeof LATE>((resolve) => {
-    // Timers come first after the event loop was blocked: what another thread has said meanwhile is heard before it is late.
-    // Node and Bun hear of it before the next immediate, Deno before the next timer.
+    // After the event loop was blocked, timers run first: a thread's answer must be received before the deadline counts.
+    // Node and Bun receive it before the next immediate, Deno before the next timer.
     const turn = (): void => {
       if (!isMet) timer = setTimeout(resolve, 0, LATE);
     };
@@ -35,10 +33,7 @@ export function startDeadline(withinMs: number, host?: HostLimits | null): Deadl
   return { at: performance.now() + ms, passed, met };
 }
 
-/**
- * Waits for a promise until the deadline. Something that was done in time, or has itself blocked the event loop past it,
- * is not late: its promise settles before that of the deadline.
- */
+/** A promise that was done in time settles before the deadline, even if the event loop was blocked. */
 export function withinDeadline<T>(promise: Promise<T>, deadline: Deadline): Promise<T | typeof LATE> {
   return Promise.race([promise, deadline.passed]);
 }
@@ -56,11 +51,11 @@ export interface HostLimits {
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
-/** Asks the host to go on until work has settled. A host may refuse by throwing, which must not fail the delivery. */
+/** A host may throw, which must not fail the delivery. */
 export function askToWait(waitUntil: HostLimits['waitUntil'], work: Promise<unknown>): void {
   try {
     waitUntil?.(work);
   } catch {
-    // The work may then be cut off, as on a host without `waitUntil`.
+    // The work may be cut off, as on a host without `waitUntil`.
   }
 }

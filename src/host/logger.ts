@@ -14,7 +14,6 @@ export interface Logger {
   error(facts: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** The default: warnings and errors on the console, a line each. */
 export const consoleLogger: Logger = {
   info() {},
   warn: (facts, message) => console.warn(inline(facts, message)),
@@ -23,16 +22,11 @@ export const consoleLogger: Logger = {
 
 const LEVELS = ['info', 'warn', 'error'] as const satisfies readonly (keyof Logger)[];
 
-/**
- * The `logger` option made ready: the console unless set, and silence for `false`.
- *
- * @throws ConfigurationError `INVALID_OPTION` for what is no logger
- */
 export function loggerOf(given: Logger | false | undefined): Logger {
   if (given === false) return { info() {}, warn() {}, error() {} };
   const logger: Partial<Logger> | null = given ?? (given === undefined ? consoleLogger : null);
   if (logger !== null && LEVELS.every((level) => typeof logger[level] === 'function')) {
-    return unfailing(logger as Logger, takesMessageFirst(logger)); // it has every method
+    return unfailing(logger as Logger, takesMessageFirst(logger));
   }
   throw new ConfigurationError(
     'INVALID_OPTION',
@@ -40,7 +34,7 @@ export function loggerOf(given: Logger | false | undefined): Logger {
   );
 }
 
-/** winston, LogTape, Powertools for AWS. They take an object for the whole line, so the message would be lost. */
+/** winston, LogTape, Powertools for AWS: an object as the first argument would lose the message. */
 const MESSAGE_FIRST: readonly (readonly string[])[] = [
   ['transports', 'exitOnError', 'configure'],
   ['category', 'parent', 'getChild'],
@@ -51,27 +45,24 @@ function takesMessageFirst(logger: object): boolean {
   return MESSAGE_FIRST.some((names) => names.every((name) => name in logger));
 }
 
-/** A logger that fails must not fail a delivery with it. */
 function unfailing(logger: Logger, messageFirst: boolean): Logger {
   const quietly = (level: keyof Logger) => (facts: Readonly<Record<string, unknown>>, message: string) => {
     try {
       if (messageFirst) Reflect.apply(logger[level], logger, [message, facts]);
       else logger[level](facts, message);
-    } catch {
-      // No other place is left to report it to.
-    }
+    } catch {}
   };
   return { info: quietly('info'), warn: quietly('warn'), error: quietly('error') };
 }
 
-/** Facts may hold the sender's text, such as an id: it must not begin another line, or steer a terminal. */
+/** A fact may hold the sender's text, which must not begin a line or steer a terminal. */
 function inline(facts: Readonly<Record<string, unknown>>, message: string): string {
   const shown = Object.entries(facts).map(([name, value]) => `${name}=${String(value)}`);
   const line = oneLine(`hookbox: ${message}${shown.length === 0 ? '' : ` (${shown.join(', ')})`}`, Infinity);
   return [line, ...Object.values(facts).flatMap(placesOf)].join('\n');
 }
 
-/** Where an error was thrown: lines that nobody takes for others, as they are indented and say nothing else. */
+/** Indented lines cannot be mistaken for log lines. */
 function placesOf(value: unknown): readonly string[] {
   const stack: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'stack') : undefined;
   if (typeof stack !== 'string') return [];
@@ -79,12 +70,7 @@ function placesOf(value: unknown): readonly string[] {
   return places.map((place) => `    ${oneLine(place.trim())}`);
 }
 
-/**
- * Lets the first of each kind of line through and then one in ten seconds, with the number left out in between: a flood
- * of forged deliveries must not become a flood of log lines.
- *
- * @returns what answers whether it has let the line through
- */
+/** The first line of each kind, then one in ten seconds with the number of skipped ones. @returns whether the line was written */
 export function throttle(everyMs = 10_000): (kind: string, log: (suppressed: number) => void) => boolean {
   const kinds = new Map<string, { last: number; suppressed: number }>();
   return (kind, log) => {
@@ -100,38 +86,22 @@ export function throttle(everyMs = 10_000): (kind: string, log: (suppressed: num
   };
 }
 
-/**
- * Reports failures that may come again and again: each kind seldom.
- *
- * @returns what answers whether it has written a line
- */
+/** @returns whether a line was written */
 export function failureLog(logger: Logger): (what: string, failure: unknown) => boolean {
   const seldom = throttle();
   return (what, failure) => seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
 }
 
-/** Reports what an operator has to mend, which the upkeep of an inbox has found. */
 export function upkeepLog(logger: Logger): (problem: { readonly what: string; readonly advice: string }) => void {
   return ({ what, advice }) => logger.error({ toDo: advice }, what);
 }
 
-/** What may fail for a while, with a line of its own when it is over. */
 interface OutageLog {
-  /**
-   * It has failed.
-   *
-   * @param isTold - a line says so: without one, nobody waits to hear of the end
-   */
+  /** `isTold`: a line reports the failure, so its end is reported too. */
   failed(isTold: boolean): void;
-  /** It was asked, and has not failed. */
   answered(): void;
 }
 
-/**
- * Says once for each outage that it is over, and for how long it was seen to fail: it may be asked again only long after that.
- *
- * @param times - so many answers, one after the other, end an outage; one unless set
- */
 export function outageLog(
   logger: Logger,
   message: string,

@@ -1,24 +1,22 @@
 import { replaceUnprintable } from '../printable.ts';
 import { shownDatabase, USUAL_SCHEMA } from './postgres-url.ts';
 
-/** An option of a command with its value. What begins with a dash would be taken for an option. */
+/** A value that begins with a dash would be read as an option. */
 export function option(name: string, value: string): readonly string[] {
   return value.startsWith('-') ? [`${name}=${quoted(value)}`] : [name, quoted(value)];
 }
 
-/** What a command names an inbox by; a part that is not known, or is known by itself, is left out. */
 export interface NamedInbox {
-  /** a file or a URL */
   readonly db?: string | undefined;
   readonly schema?: string | undefined;
 }
 
-/** What a command for the log names an inbox by: a URL with its password stays where the process has it from. */
+/** A URL with a password stays out of the log. */
 export function namesOf({ file, schema }: { readonly file?: string; readonly schema?: string }): NamedInbox {
   return { db: file, schema };
 }
 
-/** The options of a command that name an inbox. A URL loses its user and password: a command is read by many. */
+/** A URL loses its user and password. */
 export function inboxOptions({ db, schema }: NamedInbox): readonly string[] {
   return [
     ...(db === undefined ? [] : option('--db', shownDatabase(db))),
@@ -26,10 +24,7 @@ export function inboxOptions({ db, schema }: NamedInbox): readonly string[] {
   ];
 }
 
-/**
- * A text as one word for a shell: as it is where that is harmless, otherwise in quotes. A control character that is pasted
- * steers the terminal even inside quotes, so what does not print is written with escapes, as bash and zsh know them.
- */
+/** A pasted control character steers the terminal even inside quotes, so it is escaped. */
 export function quoted(text: string): string {
   if (/^[\w.:@/-]+$/.test(text)) return text;
   const plain = text.replaceAll(/[\\']/g, String.raw`\$&`);
@@ -37,7 +32,6 @@ export function quoted(text: string): string {
   return escaped === plain ? inQuotes(text) : `$'${escaped}'`;
 }
 
-/** In single quotes, which a shell takes as it is, lines and all. */
 export function inQuotes(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -2,26 +2,20 @@ import { ConfigurationError } from '../errors.ts';
 import { kindOf } from '../known-options.ts';
 import { oneLine } from '../printable.ts';
 
-/** A header of a delivery, by its name in lower case. */
 type ReadHeader = (name: string) => string | null | undefined;
 
-/** A span that is open. None of these throws, whatever the tracer does. */
+/** No method throws, whatever the tracer does. */
 interface OpenSpan {
-  /** its context, as an inbox keeps it with the event; `null` where nobody traces */
+  /** The inbox stores it; `null` without tracing. */
   readonly trace: string | null;
-  /** Runs work inside of it: spans that begin there are its children. */
   run<T>(work: () => T): T;
-  /** Ends it, once. */
   end(about: SpanEnd): void;
 }
 
 export interface SpanEnd {
-  /** of the event, where there is one */
   readonly id?: string;
   readonly outcome: string;
-  /** what went wrong, in few words that are always the same; absent where nothing did */
   readonly errorType?: string;
-  /** whose fault it was decides: a delivery that is refused is none of ours */
   readonly isError?: boolean;
   readonly message?: string;
 }
@@ -31,24 +25,23 @@ interface HandledEvent {
   readonly id: string;
   readonly type: string;
   readonly attempt: number;
-  /** the context of the delivery that brought it */
   readonly trace?: string | undefined;
 }
 
-/** Spans after the conventions for messaging, in which the inbox is what stands between sender and consumer. */
+/** The OpenTelemetry conventions for messaging; the inbox is between sender and consumer. */
 export interface Tracing {
-  /** A delivery comes in: what is stored continues the trace that its headers name, or the request's that is under way. */
+  /** Continues the trace of the headers or of the current request. */
   receive(endpoint: string, header: ReadHeader | undefined): OpenSpan;
-  /** A handler runs, maybe long after: its span links to that of the delivery, and is a trace of its own unless `isInline`. */
+  /** Links to the delivery's span, and is a trace of its own unless `isInline`. */
   handle(event: HandledEvent, isInline: boolean): OpenSpan;
 }
 
-/** As `SpanKind` and `SpanStatusCode` of the API have them. */
+/** `SpanKind` and `SpanStatusCode` of the API. */
 const PRODUCER = 3;
 const CONSUMER = 4;
 const ERROR = 2;
 
-/** As long as a state may be that is passed on (W3C Trace Context, 3.3.1.5). */
+/** W3C Trace Context, 3.3.1.5. */
 const MOST_STATE = 512;
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?: (.*))?$/s;
 const NO_ID = /^0+$/;
@@ -58,11 +51,6 @@ const GETTER: HeaderGetter = {
   get: (carrier, name) => (carrier as { readonly header: ReadHeader }).header(name.toLowerCase()) ?? undefined,
 };
 
-/**
- * Spans by the API that an application has given; `null` without one.
- *
- * @throws ConfigurationError `INVALID_OPTION` for what is not the namespace of `@opentelemetry/api`
- */
 export function tracingBy(api: OpenTelemetryApi | undefined): Tracing | null {
   if (api === undefined) return null;
   const isNamespace = typeof api === 'object' && api !== null && typeof api.trace?.getTracer === 'function';
@@ -159,7 +147,6 @@ function opened(api: OpenTelemetryApi, start: () => { readonly span: SpanApi; re
   };
 }
 
-/** As W3C headers write it: `traceparent`, and behind a space `tracestate` where there is one. */
 function written(span: SpanApi): string | null {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext();
   const flags = (traceFlags & 0xff).toString(16).padStart(2, '0');
@@ -177,7 +164,7 @@ function linkTo(api: OpenTelemetryApi, trace: string): { context: never } | null
   return { context: { ...context, ...(traceState !== undefined && { traceState }) } as never };
 }
 
-/** Tracing that fails must not fail a delivery or a handler. */
+/** A failing tracer must not fail a delivery or a handler. */
 function quietly<T>(work: () => T): T | undefined {
   try {
     return work();

@@ -1,4 +1,4 @@
-/** A timer that keeps no process alive. On Cloudflare Workers timers are numbers, and keep nothing alive anyway. */
+/** Keeps no process alive. On Cloudflare Workers, timers are numbers. */
 export function unheld<T extends { unref?(): unknown } | number>(timer: T): T {
   if (typeof timer === 'object') timer.unref?.();
   return timer;

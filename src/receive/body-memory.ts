@@ -1,53 +1,40 @@
 import type { BodyBuffer } from './delivery.ts';
 
-/** What stops a body that is being read; `no-room` where the receiver holds as much of all bodies as it may. */
 type Stop = NonNullable<ReturnType<BodyBuffer['add']>>;
 
-/** What is held of one body, until its delivery is verified. */
 export interface Reading extends BodyBuffer {
-  /** resolves when the room was needed for bodies that began before */
+  /** Resolves when earlier bodies needed the memory. */
   readonly crowdedOut: Promise<'no-room'>;
-  /** it holds nothing any more, because there was no room */
+  /** Gave everything back, because there was no room. */
   readonly isRefused: boolean;
-  /** Counts bytes that were put together elsewhere; `false` where there is no room for them. */
+  /** Counts bytes outside the buffer. `false` if there is no room for them. */
   holds(bytes: number): boolean;
-  /** Gives everything back. */
   close(): void;
 }
 
-/** What a receiver holds of all bodies whose senders it does not know yet. */
+/** The memory of all bodies whose senders are still unknown. */
 export interface ReadingRoom {
-  /** in bytes, of memory that is really taken */
+  /** Bytes of memory that is really allocated. */
   readonly held: number;
   open(): Reading;
 }
 
-/** What a body begins with. A Content-Length may lie, so no memory is taken for what has not come. */
+/** The first size of a buffer. A Content-Length may lie, so no memory is allocated for announced bytes. */
 const LEAST_BYTES = 1_024;
-/** Nearly all deliveries are smaller than this; an eighth of the room is left to them, which larger bodies cannot fill. */
+/** Nearly all deliveries are smaller. Larger bodies cannot fill the eighth that is left to them. */
 const SMALL_BYTES = 64 * 1024;
 const LEFT_TO_SMALL = 1 / 8;
 
-/**
- * A server spends its time on each chunk and not on each byte: a megabyte of single bytes keeps it busy for as long as
- * hundreds of deliveries do. So many chunks a body may come in, whatever their size; beyond them they must not be tiny.
- */
+/** Chunks cost time, whatever their size: a megabyte of single bytes costs as much as hundreds of deliveries. */
 const MANY_CHUNKS = 4_096;
 const TINY_BYTES = 16;
 
 const NOTHING = Buffer.alloc(0);
 
-/**
- * Bounds what is held of bodies that are being read. Each is copied into one buffer of its own, since a chunk as servers
- * hand it over takes hundreds of bytes, however few are in it. Beyond the limit the newest gives way: those that began
- * before go on.
- *
- * @param maxBytes - of one body
- * @param maxHeldBytes - of all of them; no less than `maxBytes`
- */
+/** Copies each body into one buffer, because a tiny chunk of a server holds hundreds of bytes. Beyond the limit, the newest body gives way. */
 export function readingRoom(maxBytes: number, maxHeldBytes: number): ReadingRoom {
   const maxLargeBytes = Math.max(maxBytes, maxHeldBytes * (1 - LEFT_TO_SMALL));
-  /** those that are not complete, in the order in which they began */
+  /** Incomplete bodies, oldest first. */
   const arriving = new Set<OneReading>();
   let held = 0;
   let heldByLarge = 0;
@@ -57,7 +44,7 @@ export function readingRoom(maxBytes: number, maxHeldBytes: number): ReadingRoom
     return held + bytes - reading.held <= maxHeldBytes && large <= maxLargeBytes;
   }
 
-  /** Ends the newest of those that began after this one, until there is room for it. */
+  /** Ends the newest bodies that began later, until there is room. */
   function crowdOutLater(reading: OneReading, bytes: number): void {
     if (!arriving.has(reading)) return;
     const all = [...arriving];
@@ -100,14 +87,10 @@ function largePart(bytes: number): number {
   return bytes > SMALL_BYTES ? bytes : 0;
 }
 
-/** What a reading asks of the room it is in. */
 interface Room {
   readonly maxBytes: number;
-  /** Notes what a reading holds from now on. */
   count(reading: OneReading, bytes: number): void;
-  /** Notes it, if need be at the cost of readings that began later; `false` where even that is not enough. */
   make(reading: OneReading, bytes: number): boolean;
-  /** It is complete, or over: it is not crowded out any more. */
   leave(reading: OneReading): void;
 }
 
@@ -149,7 +132,7 @@ class OneReading implements Reading {
   }
 
   bytes(): Uint8Array {
-    // The body will be kept, and the unused rest of its buffer must not be kept with it.
+    // The body will be kept, and the unused rest of its buffer must not be.
     if (this.#size < this.#buffer.byteLength) this.#moveTo(this.#size);
     this.#room.count(this, this.#buffer.byteLength);
     this.#room.leave(this);
@@ -180,7 +163,7 @@ class OneReading implements Reading {
   }
 
   #grow(size: number): boolean {
-    // No more than twice what has come, and no more than was announced unless more has come.
+    // At most twice the arrived bytes, and at most the announced size unless more has arrived.
     const most = size <= this.#expected ? this.#expected : this.#room.maxBytes;
     const bytes = Math.min(Math.max(size, 2 * this.#buffer.byteLength, LEAST_BYTES), most);
     if (!this.#room.make(this, bytes)) {
@@ -192,7 +175,7 @@ class OneReading implements Reading {
   }
 
   #moveTo(bytes: number): void {
-    // Of its own: a piece of Node's pool would keep the whole of it.
+    // A slice of Node's pool would keep the whole pool.
     const larger = Buffer.allocUnsafeSlow(bytes);
     larger.set(this.#buffer.subarray(0, this.#size));
     this.#buffer = larger;

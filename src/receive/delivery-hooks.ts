@@ -46,11 +46,9 @@ export interface DeliveryHooks extends AttemptHooks {
   readonly silentAfterMs?: number;
 }
 
-/** The hooks of a receiver, beside those of its attempts. */
 interface DeliveryHookCalls {
-  /** A delivery is in the inbox. */
   accepted(verified: VerifiedDelivery, acceptance: Acceptance): void;
-  /** What a host that stops with the answer is to wait for; `null` for nothing. */
+  /** The work that a host without code between requests must wait for. */
   pending(): Promise<unknown> | null;
   close(): Promise<void>;
 }
@@ -62,7 +60,6 @@ interface DeliveryHookOptions extends DeliveryHooks {
   readonly clock?: Clock;
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for a time that is none, or is missing */
 export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
   const { onConflict, onSilent, onDead, silentAfterMs, inbox, endpoint, logger, clock } = options;
   if (onSilent !== undefined && silentAfterMs === undefined) {
@@ -86,7 +83,7 @@ export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
       const type = facts.type === null ? null : oneLine(facts.type);
       if (conflict) calls.call('onConflict', onConflict, { endpoint, id, type });
       if (event.type !== null || (result !== 'stored' && !replaced)) return;
-      // It fits no schema, so no handler has run.
+      // The event fits no schema, so no handler ran.
       const dead: DeadFacts = { endpoint, id, type, attempt: 0, error: null, durationMs: null, reason: 'invalid' };
       calls.call('onDead', onDead, dead);
     },
@@ -98,9 +95,7 @@ export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
   };
 }
 
-/** Watches for a receiver that is sent nothing. */
 interface SilenceWatch {
-  /** A delivery was accepted. */
   heard(): void;
   stop(): void;
 }
@@ -119,26 +114,21 @@ interface SilenceOptions {
   readonly silentAfterMs: number;
   /** once for each silence */
   readonly tell: (silence: Silence) => void;
-  /** of tests */
   readonly clock?: Clock | undefined;
 }
 
-/** So many looks in the time after which it is told of: it comes an eighth of that late at most. */
+/** `onSilent` is called at most an eighth of the time late. */
 const LOOKS = 8;
 
-/**
- * Counts how often it has looked and nothing had come: no clock that can be set is asked, and a machine that sleeps
- * does not
- * look. Each time it asks the inbox too, since another process may receive for the same endpoint.
- */
+/** Counts looks, because a clock may be set and a machine may sleep. Asks the inbox too, because another process may receive for the endpoint. */
 function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOptions): SilenceWatch {
   const after = clock === undefined ? unheldAfter : (ms: number, callback: () => void) => clock.after(ms, callback);
   const everyMs = silentAfterMs / LOOKS;
   let looks = 0;
   let told = false;
-  /** the event of the endpoint that was stored last when it looked; `undefined` before that is known */
+  /** The endpoint's newest event at the last look; `undefined` before the first. */
   let newest: EventSummary | null | undefined;
-  /** the last event of all endpoints, at the last look and at the one before: what is slow to be committed may come behind */
+  /** The newest event of all endpoints, at the last two looks: a slow commit may appear behind a newer one. */
   let looked = { upTo: 0, before: 0 };
   let hasHeard = false;
   let heardAt: Date | null = null;
@@ -151,7 +141,7 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOp
   }
 
   async function look(): Promise<void> {
-    // Who has just heard something was silent for less than a look by the next one.
+    // A delivery just before this look ends the silence by the next one.
     looks += 1;
     const wasHeard = hasHeard;
     hasHeard = false;
@@ -167,7 +157,7 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOp
     tell({ lastReceivedAt: newest?.receivedAt ?? heardAt, silentForMs: (looks - 1) * everyMs });
   }
 
-  /** The newest event of the endpoint, if it was stored after another one: it may lie beneath pages of busier endpoints. */
+  /** The event may lie beneath pages of busier endpoints. */
   async function newestSince(seq: number): Promise<EventSummary | null> {
     let before: number | null = null;
     do {
@@ -182,7 +172,7 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOp
   function next(): void {
     look()
       .catch(() => {
-        // Whether another process has received something cannot be said now.
+        // The inbox cannot answer now.
       })
       .finally(() => {
         if (!isOver) cancel = after(everyMs, next);
@@ -202,7 +192,6 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOp
   };
 }
 
-/** It keeps no process alive. */
 function unheldAfter(ms: number, callback: () => void): () => void {
   const timer = unheld(setTimeout(callback, ms));
   return () => clearTimeout(timer);

@@ -6,11 +6,8 @@ import type { Delivery } from './delivery.ts';
 import { isErrorOutcome, type Outcome } from './outcome.ts';
 import type { VerifiedDelivery } from './verifier.ts';
 
-/** What the log says about deliveries that were stored and answered 200, but are odd. */
 interface DeliveryLog {
-  /** The application's rule has named no entity that can be used. */
   uselessEntity(id: string, error: string): void;
-  /** An event that fits no schema, or was created far ahead, or another body under a known id. */
   oddities(verified: VerifiedDelivery, acceptance: Acceptance, now: number): void;
 }
 
@@ -52,7 +49,7 @@ export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
   };
 }
 
-/** Says once that no processor was started, when the first event is left to one. `forget` it when there will be one. */
+/** Warns once, with the first event, that no processor was started. */
 export function startReminder(
   logger: Logger,
   endpoint: string,
@@ -74,11 +71,7 @@ export function startReminder(
   };
 }
 
-/**
- * Takes a delivery in inside a span. What a sender has got wrong is told by its code and is no error of this server.
- *
- * @param takeIn - is given the context of the span, which is stored with the event
- */
+/** A sender's mistake is no error of this server. */
 export async function inSpan(
   tracing: Tracing,
   endpoint: string,

@@ -7,20 +7,15 @@ import type { Counts, Rejection } from '../inbox/operator/counts.ts';
 import { latencyBucket, minuteOf, Tally } from '../inbox/rules/counted.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What operators want to know of deliveries: how long their answers took, what was refused, and at which endpoint. */
 export interface DeliveryStatistics {
-  /**
-   * @param tookMs - from the delivery's arrival to its answer
-   * @param body - of a refused delivery, where it was read
-   */
   note(delivery: Delivery, outcome: Outcome, tookMs: number, body: Uint8Array | null): void;
-  /** Writes what was noted; resolves also when that is not possible. */
+  /** Resolves even if the inbox fails. */
   flush(): Promise<void>;
 }
 
-/** Statistics wait this long in memory, so that not every delivery is a write, in a busy hour or under attack. */
+/** Not every delivery is a write, in a busy hour or under attack. */
 const FLUSH_MS = 1_000;
-/** Kinds of rejections that are told apart between two writings; beyond them only the reason is kept. */
+/** Kinds of rejections between two writes; beyond them only the reason counts. */
 const MAX_KINDS = 1_000;
 
 interface NotedRejection extends Rejection {
@@ -28,7 +23,7 @@ interface NotedRejection extends Rejection {
   at: number;
 }
 
-/** Keeps statistics for an inbox that operators can look into; those of the last second are lost with the process. */
+/** A crash loses the statistics of the last second. */
 export function deliveryStatistics(
   operations: Pick<Counts, 'count' | 'noteRejected'> | undefined,
   endpoint: string,
@@ -36,12 +31,11 @@ export function deliveryStatistics(
   if (operations === undefined) return { note() {}, flush: async () => {} };
   const counts = new Tally();
   let rejections = new Map<string, NotedRejection>();
-  /** Of a timer that serves all deliveries and not the one that it begins with. */
   const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
 
-  /** One writing at a time: while the file is locked, they wait here and not in its queue. */
+  /** While the file is locked, the next write waits here instead of in its queue. */
   async function flush(): Promise<void> {
     clearTimeout(timer);
     await writing;
@@ -51,7 +45,6 @@ export function deliveryStatistics(
     if (!counts.isEmpty || rejections.size > 0) flushLater();
   }
 
-  /** One timer at a time, which keeps no process alive. */
   function flushLater(): void {
     timer ??= inOwnContext(() => unheld(setTimeout(() => void flush(), FLUSH_MS)));
   }
@@ -61,7 +54,7 @@ export function deliveryStatistics(
     rejections = new Map();
     const at = minuteOf(Date.now());
     const rows = counts.take().map((total) => ({ at, ...total }));
-    // An inbox that cannot write these has told of worse already.
+    // A failing inbox is reported elsewhere.
     await Promise.allSettled([
       rows.length > 0 && operations?.count(rows),
       refused.length > 0 && operations?.noteRejected(refused),
@@ -83,7 +76,7 @@ export function deliveryStatistics(
 
   return {
     note(delivery, outcome, tookMs, body) {
-      // A browser or a probe that looks whether the endpoint is there sends no delivery.
+      // A browser or a probe sends no delivery.
       if ('reason' in outcome && outcome.reason === 'method-not-allowed') return;
       counts.count('answer-ms', latencyBucket(tookMs));
       const isRefused = outcome.kind === 'rejected' || outcome.kind === 'unavailable';
@@ -104,7 +97,7 @@ export function deliveryStatistics(
   };
 }
 
-/** The adapter may fail to say it, as when the socket is gone; the answer must not fail with it. */
+/** The socket may be gone. */
 function addressOf(delivery: Delivery): string | null {
   try {
     return delivery.source?.() ?? null;

@@ -9,13 +9,10 @@ import type { Reason } from './outcome.ts';
 /** When handlers run: `inline` before the answer, `background` once `start()` was called; the host decides where it is not set. */
 export type HandlingMode = 'background' | 'inline' | undefined;
 
-/** The handlers that run while their delivery waits, where they do. */
 export interface InlineHandling {
-  /** `start()` begins to run handlers behind the deliveries. */
   readonly hasBackground: boolean;
-  /** Whether a delivery waits for its handler: the application's word, else what the host allows. */
+  /** The option decides, otherwise the host. */
   isFor(delivery: Delivery, isStarted: boolean): boolean;
-  /** Runs the handler of a stored event; resolves with the reason where it is answered with a refusal. */
   run(id: string, delivery: Delivery, deadline: Deadline): Promise<'processed' | 'nothing to run' | Reason>;
   close(): Promise<void>;
 }

@@ -15,7 +15,6 @@ export type AnswerCode =
   | 'HANDLER_FAILED'
   | 'TIMEOUT';
 
-/** The JSON body of a 200 answer. */
 interface AcceptedBody {
   readonly received: true;
   readonly duplicate: boolean;
@@ -34,7 +33,6 @@ export interface ErrorBody {
 
 type Status = 200 | 400 | 401 | 405 | 409 | 413 | 415 | 500 | 503;
 
-/** An HTTP answer. */
 interface Answer<Body> {
   readonly status: Status;
   /** Headers in addition to `Content-Type: application/json`. */
@@ -81,7 +79,6 @@ export type ErrorOutcome = Exclude<Outcome, Accepted>;
 /** Why a delivery was not accepted. */
 export type Reason = keyof typeof ERROR_OUTCOMES;
 
-/** Tells whether a name is one of them. */
 export function isReason(name: string): name is Reason {
   return Object.hasOwn(ERROR_OUTCOMES, name);
 }
@@ -90,18 +87,18 @@ interface ErrorRow {
   readonly kind: ErrorOutcome['kind'];
   readonly status: Status;
   readonly code: AnswerCode;
-  /** what to do about it; never repeats the secret, the signature or the body */
+  /** Never repeats the secret, the signature or the body. */
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Long enough for a lock or a restart to pass; the service keeps to its own schedule anyway (interface 6.4). */
+/** Enough for a lock or a restart; the service keeps to its own schedule (interface 6.4). */
 const RETRY_AFTER = { 'Retry-After': '5' } as const;
 const CLOSE = { Connection: 'close' } as const;
 
 const signed = 'Send X-Signature with the 64 lowercase hexadecimal digits of the HMAC-SHA256 of the exact body bytes';
 
-/** The one table of refusals (docs/answers.md). */
+/** See docs/answers.md. */
 const ERROR_OUTCOMES = {
   'signature-missing': rejected(401, 'INVALID_SIGNATURE', `X-Signature is missing. ${signed}.`),
   'signature-malformed': rejected(401, 'INVALID_SIGNATURE', `X-Signature is malformed. ${signed}.`),
@@ -195,7 +192,6 @@ const ERROR_OUTCOMES = {
   'inbox-failing': unavailable('The event cannot be stored now. Send it again later.'),
 } as const satisfies Record<string, ErrorRow>;
 
-/** The answer for one way of ending without being accepted, under a request id of its own. */
 export function errorOutcome(reason: Reason, details?: ErrorBody['error']['details']): ErrorOutcome {
   const { kind, status, code, message, headers = {} }: ErrorRow = ERROR_OUTCOMES[reason];
   const error = { code, message, request_id: randomUUID() };
@@ -235,13 +231,12 @@ export interface ErrorFacts {
   readonly onReported?: () => void;
 }
 
-/** The rejection for a reason, reported to the logger. */
 export type EndWithError = (reason: Reason, more?: ErrorFacts) => ErrorOutcome;
 
-/** What was read of a rejected delivery's body: not enumerable, so that no answer and no log shows it. */
+/** Not enumerable, so that no answer and no log shows it. */
 const READ = Symbol('body read so far');
 
-/** Makes rejections, and reports each kind of them seldom: a flood of forged deliveries must not fill the log. */
+/** Throttled, because a flood of forged deliveries must not fill the log. */
 export function reportedErrorOutcomes(logger: Logger): EndWithError {
   const seldom = throttle();
   return (reason, more = {}) => {
@@ -259,12 +254,11 @@ export function isErrorOutcome(result: object): result is ErrorOutcome {
   return 'reason' in result;
 }
 
-/** What was read of the body of a delivery, if it was rejected. */
 export function bodyOf(outcome: Outcome & { readonly [READ]?: Uint8Array }): Uint8Array | null {
   return outcome[READ] ?? null;
 }
 
-/** Such as `Error ECONNREFUSED`. The message may quote the body, as that of JSON.parse does. */
+/** Such as `Error ECONNREFUSED`. The message may quote the body. */
 export function nameAndCode(thrown: unknown): string {
   const name = nameOf(thrown);
   try {
@@ -275,7 +269,7 @@ export function nameAndCode(thrown: unknown): string {
   }
 }
 
-/** A client that went away is no fault to mend, and how handlers end is reported where they run. */
+/** The server did nothing wrong, or the attempt log reports it. */
 const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
   'body-incomplete',
   'handler-busy',

@@ -7,11 +7,6 @@ export interface Passed<T> {
   readonly id: string;
 }
 
-/**
- * Gives a verified delivery to the application's own function, until the deadline.
- *
- * @returns what the function has resolved with, or the refusal to answer with: it threw, or was not done in time
- */
 export async function passOnTo<T, Verified extends { readonly id: string }>(
   passOn: (verified: Verified) => T | Promise<T>,
   verified: Verified,

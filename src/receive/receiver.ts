@@ -193,21 +193,20 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const underWay = new UnderWay();
   let started = false;
   let isClosing = false;
-  /** Created on first use: on Workers, another request may not read the signal that one request has created. */
+  /** Created on first use: on Workers, a request may not read the signal that another request created. */
   let closing: AbortController | undefined;
   let closed: Promise<void> | undefined;
 
-  /** One delivery's way: bytes → verify → parse → accept → run its handler, if it waits for that → answer. */
   async function takeIn(delivery: Delivery, isTooLate: boolean, trace: string | null = null): Promise<Outcome> {
     let deadline: Deadline | undefined;
     try {
       deadline = verifier.startDeadline(delivery);
       const verified = await verifier.verify(delivery, deadline);
       if (isErrorOutcome(verified)) return verified;
-      // Only after the body was read: an answer with bytes still unread would be lost when the connection ends.
+      // After the body was read: the end of a connection with unread bytes would lose the answer.
       if (isTooLate) return verifier.reject('closing');
 
-      // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
+      // An inbox ends at the deadline by itself; this limit is for one that hangs.
       const event = incoming(verified, trace);
       const storing = started ? processor.accept(event, deadline.at) : inbox.accept(event, deadline.at);
       const acceptance = await withinDeadline(storing, deadline);
@@ -249,7 +248,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (isClosing) return takeIn(delivery, true);
     const arrivedAt = performance.now();
     underWay.begin();
-    // A processor of this process notes it too: it is the same release.
+    // A processor in this process notes the same release.
     release.begin();
     try {
       const outcome = await traced(delivery);
@@ -275,7 +274,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     isClosing = true;
     closing?.abort();
     upkeep.stop();
-    // By then all are answered, but for those whose host has stopped their code because the client had gone.
+    // The limit is for deliveries whose host stopped their code after the client left.
     const limit = verifier.startDeadline({});
     const answered = withinDeadline(underWay.none(), limit).finally(() => limit.met());
     await Promise.all([answered, processor.close(), inline.close()]);
@@ -300,12 +299,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   };
 }
 
-/** The answer to a delivery whose event is in the inbox; all others stand in the table of outcome.ts. */
 export function accepted(kind: Exclude<Outcome, ErrorOutcome>['kind'], id: string, duplicate: boolean): Outcome {
   return { kind, id, status: 200, headers: {}, body: { received: true, duplicate, id } };
 }
 
-/** A locked database must not keep a receiver from closing: the statistics of the last second are lost then. */
+/** A locked database must not prevent closing. */
 const LAST_STATISTICS_MS = 1_000;
 
 const REASONS = {
@@ -315,14 +313,12 @@ const REASONS = {
   FAILED: 'inbox-failing',
 } as const satisfies Record<InboxUnavailableError['code'], Reason>;
 
-/** Of these somebody waits to hear that they are over. */
 const OUTAGES: ReadonlySet<Reason> = new Set(['deadline', 'inbox-failing']);
 
 function reasonOf(failure: unknown): Reason {
   return failure instanceof InboxUnavailableError ? REASONS[failure.code] : 'internal';
 }
 
-/** Deliveries that are not answered yet. */
 class UnderWay {
   #count = 0;
   #onNone = (): void => {};
@@ -336,7 +332,6 @@ class UnderWay {
     if (this.#count === 0) this.#onNone();
   }
 
-  /** Resolves when all are answered. */
   none(): Promise<void> {
     return new Promise((resolve) => {
       this.#onNone = resolve;
@@ -345,14 +340,10 @@ class UnderWay {
   }
 }
 
-/** So many secrets are told apart; a rotation has two. */
 const MOST_KEYS = 10;
 const AGAIN_MS = 30_000;
 
-/**
- * Notes when deliveries begin to be signed with another secret than before. Which one that is only this process knows, and
- * only while it runs: anything of a secret in a file would let its guesses be tested there.
- */
+/** Notes in memory when deliveries begin to be signed with another secret. A file would let an attacker test guesses. */
 function secretChange(
   marks: Pick<Marks, 'noteSecret'> | undefined,
   endpoint: string,
@@ -372,7 +363,7 @@ function secretChange(
       () => {
         if (unwritten === writing) unwritten = null;
       },
-      () => {}, // with the next delivery again
+      () => {}, // retried with the next delivery
     );
   }
 
@@ -381,7 +372,7 @@ function secretChange(
       const at = now();
       if (current === null) known = [key];
       else if (!isSame(key, current)) {
-        // A delivery that was signed before the change may come after it.
+        // A delivery that was signed before the change may arrive after it.
         if (known.some((one) => isSame(one, key))) return;
         known = [...known, key].slice(-MOST_KEYS);
         unwritten = { endpoint, after: matchedAt, at };

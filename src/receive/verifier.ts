@@ -108,7 +108,6 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_READING_BYTES = 64 * 1024 * 1024;
 const DEADLINE_MS = 9_000;
 
-/** Those of everything that verifies. */
 export const VERIFIER_OPTIONS: KnownOptions<VerifierOptions> = {
   secret: true,
   unsafeUnsigned: 'boolean',
@@ -129,12 +128,6 @@ export function createVerifier(options: VerifierOptions): Verifier {
   return verifierOf(options);
 }
 
-/**
- * One whose options were looked at.
- *
- * @param onMatch - told the key of each signature that is right
- * @throws ConfigurationError for values that cannot work
- */
 export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) => void = () => {}): Verifier {
   const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
   const room = readingRoom(maxBytes, mostHeld(options.maxReadingBytes, maxBytes));
@@ -144,14 +137,12 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
   const reject = reportedErrorOutcomes(logger);
   const startDeliveryDeadline: Verifier['startDeadline'] = (delivery) => startDeadline(deadlineMs, delivery?.host);
 
-  /** What the head alone tells of a signature. */
   function formFault(signature: Delivery['signature']): Reason | null {
     if (keys === 'unsigned') return null;
     if (signature === null || signature === undefined || signature === '') return 'signature-missing';
     return isWellFormedSignature(signature) ? null : 'signature-malformed';
   }
 
-  /** `null` when the signature is right, or when this receiver takes unsigned deliveries. */
   async function signatureFault(
     body: Uint8Array,
     signature: Delivery['signature'],
@@ -173,11 +164,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
     return key !== null;
   }
 
-  /**
-   * The order of the checks, the same for every adapter. What the head tells comes first (method, the form of the
-   * signature), before anything is kept of the body; then, while it arrives, its size, the room and the time; then
-   * the signature, and last what the bytes say.
-   */
+  /** The same order for every adapter: the head, before any of the body is kept; size, memory and time; the signature; the content. */
   async function verify(delivery: Delivery, deadline: Deadline): Promise<VerifiedDelivery | ErrorOutcome> {
     if (delivery.method !== undefined && delivery.method !== 'POST') return reject('method-not-allowed');
     if (typeof delivery.body !== 'function') assertBytes(delivery.body);
@@ -188,7 +175,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
     try {
       return await verifyBody(delivery, await readBody(delivery.body, maxBytes, reading, deadline), deadline);
     } finally {
-      // Only now: until it is verified, anyone may have sent the body, and verifying may wait for the secret.
+      // Anyone may have sent an unverified body, and verifying may wait for the secret.
       reading.close();
     }
   }
@@ -268,7 +255,7 @@ async function readBody(
 ): Promise<BodyRead> {
   if (typeof body === 'function') {
     const late = Promise.race([deadline.passed.then(() => 'too-slow' as const), reading.crowdedOut]);
-    // A reader stops by itself when it is late; the wait is bounded for one that does not.
+    // A reader stops by itself; this limit is for one that does not.
     const read = await Promise.race([body({ maxBytes, late, buffer: reading }), late]);
     if (reading.isRefused) return { ended: 'no-room' };
     if (typeof read === 'string') return { ended: read };
@@ -278,11 +265,10 @@ async function readBody(
   }
   if (body.byteLength > maxBytes) return { ended: 'too-large' };
   if (!reading.holds(body.byteLength)) return { ended: 'no-room' };
-  // A copy: what was verified is what is stored, whatever the caller does with its buffer.
+  // A copy, so that a caller who changes the buffer cannot change the verified bytes.
   return { ended: 'complete', bytes: Uint8Array.from(body) };
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` where one body alone would not fit */
 function mostHeld(maxReadingBytes: number | undefined, maxBytes: number): number {
   if (maxReadingBytes === undefined) return Math.max(MAX_READING_BYTES, maxBytes);
   if (positive('maxReadingBytes', maxReadingBytes) >= maxBytes) return maxReadingBytes;

@@ -24,7 +24,6 @@ interface AppOptions {
   readonly assumptions: Assumptions;
   readonly limits: readonly Limit[];
   readonly logger: Logger;
-  /** aborted when the sandbox closes; it ends all waiting */
   readonly closing: AbortSignal;
 }
 
@@ -35,7 +34,6 @@ interface Env {
 /** An `ApiError` that a handler returns is committed; one that it throws rolls the transaction back. */
 type Outcome = ApiError | { readonly data: unknown; readonly messages?: readonly Message[]; readonly total?: number };
 
-/** An answer of section 7 for which 7.3 has no code. */
 class Outage extends Error {
   override readonly name = 'Outage';
   readonly status: OutageStatus;
@@ -112,7 +110,7 @@ export function createApp({ store, assumptions, limits, logger, closing }: AppOp
     if (outage !== null) throw new Outage(outage.status ?? 503);
   }
 
-  /** Uses up a fault afterwards in the same transaction, so that only an effect uses it up. */
+  /** In the same transaction, so that only an effect uses a fault up. */
   function perform(name: OperationName, input: object, origin: string) {
     const around = { assumptions, origin };
     // The operation's own schemas have checked the input.
@@ -153,10 +151,7 @@ function refuse(c: Context<Env>, refusal: ApiError): Response {
   return c.json(refusal.body(c.get('requestId')), refusal.status);
 }
 
-/**
- * Makes unique ids of requests (interface 7.2); the same calls get the same ids. Only the start of the sandbox is
- * written, so that a request that changes nothing writes nothing.
- */
+/** The same calls get the same ids. Only the start of the sandbox is written, so a read writes nothing. */
 function requestIds(store: Store): () => string {
   const opening = store.write((tx) => tx.newId('opening'));
   let count = 0;
@@ -168,7 +163,6 @@ function requestIds(store: Store): () => string {
 
 interface Surroundings {
   readonly assumptions: Assumptions;
-  /** the base address of the request */
   readonly origin: string;
 }
 

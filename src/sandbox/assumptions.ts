@@ -47,7 +47,6 @@ export interface Assumptions {
   readonly plainHttpAnywhere: boolean;
 }
 
-/** The number of an assumption, as docs/sandbox.md has it. */
 export type AssumptionId = `A${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12}`;
 
 const SECOND = 1_000;
@@ -77,11 +76,9 @@ export const DEFAULT_ASSUMPTIONS: Assumptions = Object.freeze({
   plainHttpAnywhere: false,
 });
 
-/** A gap in the interface, and what the sandbox does about it. */
 interface Assumption {
   readonly about: string;
   readonly decision: string;
-  /** the settings of this assumption */
   readonly values: readonly (keyof Assumptions)[];
 }
 
@@ -176,13 +173,9 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   },
 };
 
-/** Keywords of a schema that take their values from assumptions. */
 export type AssumedKeywords = Readonly<Partial<Record<'default' | 'maximum' | 'maxItems', keyof Assumptions>>>;
 
-/**
- * Marks a schema that says more than the interface, for `meta` of zod. The OpenAPI document names the assumption there,
- * and takes the values of these keywords from it.
- */
+/** For `meta` of zod: the OpenAPI document names the assumption, and takes these keywords from it. */
 export function assumed(
   assumption: AssumptionId,
   assumedKeywords: AssumedKeywords = {},
@@ -190,7 +183,6 @@ export function assumed(
   return { assumption, assumedKeywords };
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for an unknown name or an invalid value */
 export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions {
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(DEFAULT_ASSUMPTIONS, name)) {

@@ -24,12 +24,11 @@ export const CART_TABLES = `
   CREATE INDEX items_of_cart ON cart_items (cart_id);
 `;
 
-/** The due kind of a cart: its next event, or its end. */
 export const CART_DUE = 'cart';
 
 interface CartRow extends Stored<Omit<Cart, 'items'>> {
   readonly last_activity_ms: number;
-  /** how many events of an idle cart were sent since its last activity: cart.abandoned, then cart.expires_soon */
+  /** The number of events since the last activity: cart.abandoned, then cart.expires_soon. */
   readonly told: 0 | 1 | 2;
 }
 
@@ -102,7 +101,6 @@ export function updateCartItem(
   return { data: true, messages: stockMessages(offeredProduct(tx, cart.location_id, item.product_id), quantity) };
 }
 
-/** Takes the next step of an idle cart (A6). */
 export function stepCart(tx: Transaction, id: string, { expiresSoonAfterMs, expiredAfterMs }: Assumptions): void {
   const { status, told, user_id, last_activity_ms } = cartRow(tx, id);
   if (status !== 'Active') return;
@@ -112,7 +110,7 @@ export function stepCart(tx: Transaction, id: string, { expiresSoonAfterMs, expi
     id,
     user_id,
     last_activity: timeText(last_activity_ms),
-    total_value: usdOf(cents), // by the prices of today
+    total_value: usdOf(cents),
     item_count: units,
   });
   tx.run('UPDATE carts SET told = ? WHERE id = ?', told + 1, id);

@@ -12,7 +12,6 @@ import {
 import type { Input, Result } from './service-operations.ts';
 import { insert, type Reading, type Transaction } from './store.ts';
 
-/** Only the seed writes these tables. */
 export const CATALOGUE_TABLES = `
   CREATE TABLE merchants (
     id TEXT PRIMARY KEY, organization_id TEXT NOT NULL, name TEXT NOT NULL, capabilities TEXT NOT NULL,
@@ -36,7 +35,6 @@ export const CATALOGUE_TABLES = `
 `;
 
 interface SeedMerchant {
-  /** ids without their prefix, such as `mer_` */
   readonly id: string;
   readonly name: string;
   readonly capabilities: readonly string[];
@@ -121,7 +119,6 @@ const MERCHANTS: readonly SeedMerchant[] = [
   },
 ];
 
-/** The result of a charge on a payment method (A11). */
 export type PaymentOutcome = 'ok' | 'declined' | 'insufficient_funds' | 'expired';
 
 /** The card that a new sandbox has for each outcome; every merchant of the organization may use it. */
@@ -134,7 +131,6 @@ export const CARDS: Readonly<
   expired: { brand: 'mastercard', last4: '0069', exp_month: 1, exp_year: 2020 },
 };
 
-/** Fills a new sandbox: three merchants around one bay, and a card for each outcome. */
 export function seedCatalogue(tx: Transaction): void {
   const times = { created_ms: tx.now, updated_ms: tx.now };
   for (const { id: merchant, name, capabilities, locations, categories, products } of MERCHANTS) {
@@ -169,7 +165,6 @@ export function seedCatalogue(tx: Transaction): void {
   }
 }
 
-/** The columns behind the properties by which merchants can be sorted. */
 const SORTS: ReadonlyMap<string, string> = new Map([
   ['id', 'id'],
   ['organization_id', 'organization_id'],
@@ -221,20 +216,13 @@ export function merchantOfLocation(db: Reading, locationId: string): string {
   return location.merchant_id;
 }
 
-/** A product where it is sold. */
 export interface OfferedProduct {
   readonly id: string;
   readonly name: string;
   readonly price_cents: number;
-  /** in stock at the location */
   readonly quantity: number;
 }
 
-/**
- * Returns a product that a location sells, even if none is left.
- *
- * @throws ApiError `RESOURCE_NOT_FOUND`
- */
 export function offeredProduct(db: Reading, locationId: string, productId: string): OfferedProduct {
   const sql = `SELECT p.id, p.name, p.price_cents, s.quantity FROM stock s JOIN products p ON p.id = s.product_id
     WHERE s.location_id = ? AND s.product_id = ?`;
@@ -299,7 +287,6 @@ export function searchProducts(
     }));
 }
 
-/** A point on earth, in degrees. */
 interface Place {
   readonly latitude: number;
   readonly longitude: number;
@@ -307,7 +294,7 @@ interface Place {
 
 const EARTH_RADIUS_KM = 6_371.0088;
 
-/** Along a great circle, by the haversine formula, which stays exact for places that are close. */
+/** The haversine formula, which stays exact for places that are close. */
 function kilometresBetween(a: Place, b: Place): number {
   const radians = (degrees: number): number => (degrees * Math.PI) / 180;
   const halfChord = (degrees: number): number => Math.sin(radians(degrees) / 2) ** 2;

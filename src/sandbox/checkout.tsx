@@ -18,10 +18,7 @@ const WORDS: Readonly<Record<PaymentOutcome, string>> = {
   expired: 'the payment is declined, because the card has expired',
 };
 
-/**
- * The page of a setup intent (interface 4.8, A11). As in the real service, its address is the only secret. It refuses
- * forms of other sites, and never asks for a card number.
- */
+/** The page of a setup intent (4.8, A11). Its address is the only secret. It never asks for a card number. */
 export function createCheckout(store: Store, assumptions: Assumptions, logger: Logger): Hono {
   const app = createOwnPage(assumptions, logger, 'a checkout');
 

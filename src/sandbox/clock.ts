@@ -7,31 +7,26 @@ export interface SandboxClock {
   /** A real clock runs by itself; a frozen one moves only with `moveTo`. */
   readonly kind: 'real' | 'frozen';
   now(): number;
-  /** Moves the clock on to a time. A time in the past changes nothing. */
   moveTo(at: number): void;
-  /** The state of the clock that a file keeps. */
   reading(): ClockReading;
-  /** Continues where the clock of a sandbox was when it ended. */
   resume(reading: ClockReading): void;
 }
 
 export interface ClockReading {
   readonly now: number;
-  /** how much further than the time of day the clock was moved */
+  /** How much further than the time of day the clock was moved. */
   readonly ahead: number;
 }
 
-/** The last time with a year of four digits. */
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** How far the time of day may be behind before it counts as set back. */
 const SLACK_MS = 250;
 
-/** The times of the machine; tests replace it. */
 export interface TimeSource {
   /** milliseconds since 1970; it jumps when the machine's clock is set */
   timeOfDay(): number;
-  /** milliseconds since some moment; it never jumps, and may stop while the machine sleeps */
+  /** It never jumps, and may stop while the machine sleeps. */
   timePassed(): number;
 }
 
@@ -52,10 +47,7 @@ export function frozenClock(startAt: number): SandboxClock {
   };
 }
 
-/**
- * The time of day, plus the time by which it was moved ahead. If the machine's clock is set back, this clock goes on. If
- * the machine has slept, this clock jumps ahead with it.
- */
+/** If the machine's clock is set back, this clock continues. If the machine has slept, this clock jumps ahead. */
 export function realClock(source: TimeSource = machine): SandboxClock {
   let ahead = 0;
   let shown = -Infinity;
@@ -68,7 +60,7 @@ export function realClock(source: TimeSource = machine): SandboxClock {
     const setBack = Math.round(expected - is.timeOfDay);
     if (setBack > SLACK_MS) ahead += setBack;
     seen = is;
-    // The clock stops at its latest time, so that a file with this time can still be opened.
+    // A file with a later time could not be opened.
     shown = Math.max(shown, checkedTime(Math.min(Math.floor(is.timeOfDay + ahead), LATEST)));
     return shown;
   }
@@ -89,17 +81,12 @@ export function realClock(source: TimeSource = machine): SandboxClock {
   };
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for a time that the clock cannot show */
 export function checkedTime(at: number): number {
   if (Number.isSafeInteger(at) && at >= 0 && at <= LATEST) return at;
   throw new ConfigurationError('INVALID_OPTION', 'The sandbox clock must stay between the years 1970 and 9999.');
 }
 
-/**
- * Reads a duration: milliseconds, or a text such as `30 min`, `1h 30m` or `2 d`.
- *
- * @throws ConfigurationError `INVALID_OPTION` for anything else, and for a negative duration
- */
+/** @throws ConfigurationError `INVALID_OPTION` */
 export function durationMs(duration: number | string): number {
   const ms = typeof duration === 'string' ? parseDuration(duration) : duration;
   if (ms !== null && Number.isSafeInteger(ms) && ms >= 0) return ms;

@@ -257,14 +257,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   }
 }
 
-/** Tells the second argument of `fetch` from what a server passes. */
 function isInit(more: unknown): boolean {
   return (
     typeof more === 'object' && more !== null && ['method', 'headers', 'body', 'signal'].some((name) => name in more)
   );
 }
 
-/** Rejects when the caller aborts, as `fetch` does. */
 function orAborted(answer: Response | Promise<Response>, signal: AbortSignal): Promise<Response> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(signal.reason as Error);
@@ -275,10 +273,7 @@ function orAborted(answer: Response | Promise<Response>, signal: AbortSignal): P
   });
 }
 
-/**
- * The pages that a sandbox has besides the service: the checkout, the OpenAPI document and its page. `undefined` for a
- * request to the service. Pages are loaded at the first request for them, because a sandbox starts sooner without.
- */
+/** Pages are loaded at the first request for them, so that a sandbox starts sooner. */
 function ownPages(
   store: Store,
   assumptions: Assumptions,

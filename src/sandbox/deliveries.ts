@@ -30,39 +30,27 @@ const FAULT_TABLES = `
   ) STRICT;
 `;
 
-/** The tables of due work, events and their deliveries. */
 export const DISPATCH_TABLES = [DUE_TABLES, EVENT_TABLES, ENDPOINT_TABLES, DELIVERY_TABLES, FAULT_TABLES] as const;
 
-/** The settings of deliveries, and other due work. */
 export interface DispatchOptions {
-  /** replaces the webhooks that code set before */
+  /** Replaces the webhooks that code set before. */
   readonly webhooks?: readonly Webhook[] | undefined;
   /** whether `webhooks` may name other machines */
   readonly allowRemote?: boolean;
-  /** the changes of state that fall due, by kind */
   readonly steps: Readonly<Record<string, Step>>;
-  /** how long to wait for an answer, in real time (interface 6.4) */
+  /** In real time (interface 6.4). */
   readonly timeoutMs?: number | undefined;
-  /** the maximum number of deliveries under way to one endpoint on a real clock */
+  /** For one endpoint on a real clock. */
   readonly concurrency?: number | undefined;
   readonly faults?: FaultPlan | undefined;
-  /** called with the id of a delivery after each try */
   readonly onTry?: ((delivery: number) => void) | undefined;
-  /** called with a failure on a real clock that no caller waits for */
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Runs due work: moves of orders and carts, and deliveries. */
 export interface Dispatch extends DueRunner {
-  /**
-   * Tries a failed delivery once more (interface 6.4.4): now on a real clock, at the next `advance` on a frozen one.
-   *
-   * @returns `false` if the delivery was delivered, its endpoint was removed, or it is under way
-   */
+  /** @returns `false` if the delivery was delivered, its endpoint was removed, or it is under way */
   retry(delivery: number): boolean;
-  /** Retries all dead letters of an endpoint, and returns their number. */
   retryDead(endpoint: string): number;
-  /** Returns the ids of deliveries that wait for an answer. */
   underWay(): readonly number[];
 }
 
@@ -74,12 +62,11 @@ interface WaitingDelivery {
   readonly url: string | null;
   readonly secret: Secret | null;
   readonly tries: number;
-  /** how many of the tries were on the schedule */
+  /** The tries on the schedule. */
   readonly onSchedule: number;
   readonly byHand: number;
-  /** when the schedule continues after a try by hand; `null` for a dead letter */
+  /** When the schedule continues after a try by hand; `null` for a dead letter. */
   readonly resumesAt: number | null;
-  /** the faults of this try as JSON, once they are known */
   readonly faults: string | null;
 }
 
@@ -88,11 +75,7 @@ const WAITING = `SELECT d.id, e.id AS eventId, e.body, d.endpoint, p.url, p.secr
   FROM deliveries d JOIN events e ON e.seq = d.event JOIN endpoints p ON p.id = d.endpoint
   WHERE d.id = ? AND d.state = 'waiting'`;
 
-/**
- * Delivers as interface 6.3 and 6.4 describe. A delivery is a row, so it survives the process.
- *
- * @throws ConfigurationError for a webhook that cannot work
- */
+/** Delivers as interface 6.3 and 6.4 describe. A delivery is a row, so it survives the process. */
 export function createDispatch(store: Store, options: DispatchOptions): Dispatch {
   const { webhooks, allowRemote = false, timeoutMs = 10_000, concurrency = 16, faults: plan = noFaults } = options;
   const receivers: ReadonlyMap<string, LocalReceiver> =
@@ -123,9 +106,9 @@ export function createDispatch(store: Store, options: DispatchOptions): Dispatch
     options.onTry?.(waiting.id);
   }
 
-  /** Returns the faults of a try, or `null` if they delay it. They are written down, so that a kill does not change them. */
+  /** Writes the faults of a try, so that a kill does not change them. `null` if they delay the try. */
   function faultsOf({ id, eventId, endpoint, tries, faults }: WaitingDelivery): readonly Fault[] | null {
-    if (faults !== null) return JSON.parse(faults) as Fault[]; // as it was written below
+    if (faults !== null) return JSON.parse(faults) as Fault[];
     const planned = plan(eventId, tries + 1);
     type Asked = { readonly seq: number; readonly kind: FaultKind };
     const asked = store.get<Asked>('SELECT seq, kind FROM delivery_faults ORDER BY seq LIMIT 1');
@@ -180,7 +163,6 @@ export function createDispatch(store: Store, options: DispatchOptions): Dispatch
   };
 }
 
-/** Imitates the faults of a connection for a receiver without one: a cut request never arrives. */
 async function handOver(
   { to, as }: LocalReceiver,
   delivery: Parameters<typeof answerInTime>[1],
@@ -197,7 +179,6 @@ async function handOver(
   return { status, note: null };
 }
 
-/** Stores the result of a try, and sets the next one (interface 6.4). */
 function settle(
   tx: Transaction,
   { id, endpoint, tries, onSchedule, byHand, resumesAt }: WaitingDelivery,
@@ -238,7 +219,6 @@ function retryByHand(tx: Transaction, id: number): boolean {
   return true;
 }
 
-/** Adds a fault of a kind to each of the next `count` tries, after the faults that were added before. */
 export function addDeliveryFault(tx: Transaction, kind: FaultKind, count: number): void {
   if (!FAULT_KINDS.includes(kind) || !Number.isSafeInteger(count)) {
     const message = `A delivery fault needs a kind (${FAULT_KINDS.join(', ')}) and a whole number of times.`;
@@ -259,7 +239,6 @@ export function listDeliveryFaults(db: Reading): readonly PendingDeliveryFault[]
   return db.all('SELECT kind, remaining AS timesLeft FROM delivery_faults ORDER BY seq');
 }
 
-/** A try that already has a fault keeps it. */
 export function removeDeliveryFaults(tx: Transaction): void {
   tx.run('DELETE FROM delivery_faults');
 }

@@ -111,7 +111,6 @@ function deliveryOf(row: Row): Delivery {
   return { id, event, endpoint, state, tries, nextAt: dateOf(nextAt), settledAt: dateOf(settledAt) };
 }
 
-/** Lists the tries of a delivery, oldest first. */
 export function listTries(db: Reading, delivery: number): readonly DeliveryTry[] {
   const sql =
     'SELECT number, at, status, why, note, fault, by_hand AS byHand FROM tries WHERE delivery = ? ORDER BY number';

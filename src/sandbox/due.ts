@@ -11,19 +11,18 @@ import { checkedTime, durationMs } from './clock.ts';
 import { SandboxClosedError } from './errors.ts';
 import type { Reading, Store, Transaction } from './store.ts';
 
-/** Work that falls due: a row that exists until the work is done. */
+/** A row that exists until the work is done. */
 export interface Due {
   readonly id: number;
   /** in milliseconds since 1970; in the past if the sandbox was not running */
   readonly at: number;
   readonly kind: string;
-  /** the id of what it happens to */
   readonly subject: string;
-  /** The lanes do not wait for each other. Each lane has a limit of work that is under way. */
+  /** Lanes do not wait for each other. Each lane has its own limit. */
   readonly lane: string;
 }
 
-/** The lane of changes of state, which take no time. */
+/** Changes of state, which take no time. */
 const STEPS = '';
 
 export const DUE_TABLES = `
@@ -35,7 +34,6 @@ export const DUE_TABLES = `
   CREATE INDEX due_in_lane ON due (lane, at, id);
 `;
 
-/** Sets the time of due work, in place of an earlier time. */
 export function setDue(tx: Transaction, kind: string, subject: string, at: number, lane: string = STEPS): void {
   tx.run('INSERT OR REPLACE INTO due (at, kind, subject, lane) VALUES (?, ?, ?, ?)', at, kind, subject, lane);
 }
@@ -58,58 +56,44 @@ export interface NextDue {
   readonly id: string;
 }
 
-/** Lists due work, earliest first. */
 export function listDue(db: Reading, most: number): readonly NextDue[] {
-  type Row = Pick<Due, 'at' | 'subject'> & { readonly kind: NextDue['what'] }; // ORDER_DUE, CART_DUE or TRY
+  type Row = Pick<Due, 'at' | 'subject'> & { readonly kind: NextDue['what'] };
   const rows = db.all<Row>('SELECT at, kind, subject FROM due ORDER BY at, id LIMIT ?', most);
   return rows.map(({ at, kind, subject }) => ({ at: new Date(at), what: kind, id: subject }));
 }
 
-/** Changes the state in one transaction, after which the work is no longer due. */
+/** One transaction, after which the work is no longer due. */
 export type Step = (tx: Transaction, due: Due) => void;
 
 interface DueRunnerOptions {
-  /** by kind of due work */
   readonly steps: Readonly<Record<string, Step>>;
-  /** Does all other due work, in real time. Its own transaction removes the row or sets a new time. */
+  /** Its own transaction removes the row or sets a new time. */
   readonly work: (due: Due) => Promise<void>;
-  /** the maximum of work under way in one lane on a real clock */
+  /** For one lane on a real clock. */
   readonly concurrency: number;
-  /** called with a failure on a real clock that no caller waits for */
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Runs due work in the order of its time. */
 export interface DueRunner {
-  /**
-   * Advances the clock, and resolves when all work that falls due is done, each at its own time. Calls wait for each
-   * other.
-   *
-   * @param duration - milliseconds, or a text such as `30 min`; 0 runs the work that is due now
-   * @throws ConfigurationError `INVALID_OPTION` for an invalid duration, or one that leads beyond the year 9999
-   * @throws Error the failure of a step; the clock then shows its time, and it is still due
-   */
+  /** Calls wait for each other. If a step fails, the clock shows its time, and it is still due. */
   advance(duration: number | string): Promise<void>;
   /** Resolves when the work under way has ended, or after a second. */
   close(): Promise<void>;
 }
 
-/** The time within which the runner notices that a clock was moved or the machine woke up. */
+/** The runner notices within this time that a clock was moved or the machine woke up. */
 const LOOK_EVERY_MS = 1_000;
 /** The time after which steps yield to other code. */
 const SLICE_MS = 10;
 const CLOSING_MS = 1_000;
-/** A step, its webhook and an immediate retry follow each other. `advance` does not wait for an endless sequence. */
+/** A step, its webhook and an immediate retry follow each other. An endless sequence must not block `advance`. */
 const MOST_IN_TURN = 4;
 
-/**
- * On a frozen clock, work runs one at a time, in one order, and only during `advance`. On a real clock, all work runs
- * when it is due, and lanes run side by side.
- */
+/** A frozen clock runs one work at a time, only during `advance`. On a real clock, lanes run side by side. */
 export function createDueRunner(store: Store, { steps, work, concurrency, onFailure }: DueRunnerOptions): DueRunner {
   const { clock } = store;
   const isFrozen = clock.kind === 'frozen';
-  /** by `keyOf`: a row that `setDue` replaces meanwhile has another id */
+  /** By `keyOf`: a row that `setDue` replaces has another id. */
   const underWay = new Map<string, { readonly lane: string; readonly ended: Promise<void> }>();
   let advancing: Promise<unknown> = Promise.resolve();
   let drains = 0;
@@ -119,7 +103,7 @@ export function createDueRunner(store: Store, { steps, work, concurrency, onFail
   let timer: NodeJS.Timeout | undefined;
   let immediate: NodeJS.Immediate | undefined;
 
-  /** Starts due work for a moment; returns `true` if there may be more. */
+  /** Returns `true` if there may be more. */
   function startDue(): boolean {
     const until = performance.now() + SLICE_MS;
     while (performance.now() < until) {
@@ -181,7 +165,7 @@ export function createDueRunner(store: Store, { steps, work, concurrency, onFail
     });
   }
 
-  /** Searches from lane to lane in the index, which is faster than DISTINCT over all due work. */
+  /** Jumps from lane to lane in the index, which is faster than DISTINCT over all due work. */
   function lanes(): readonly string[] {
     const after = 'SELECT min(lane) AS lane FROM due WHERE lane > ?';
     const found: string[] = [];
@@ -197,7 +181,6 @@ export function createDueRunner(store: Store, { steps, work, concurrency, onFail
     return (store.get('SELECT min(at) AS at FROM due WHERE at > ?', time) as { at: number | null }).at;
   }
 
-  /** Runs all work that was due by a time. On a real clock, more work may fall due than a caller can wait for. */
   async function drain(by: number): Promise<void> {
     drains += 1;
     pausedUntil = 0;
@@ -216,20 +199,20 @@ export function createDueRunner(store: Store, { steps, work, concurrency, onFail
 
   async function advance(ms: number): Promise<void> {
     if (isClosed) throw new SandboxClosedError();
-    const from = clock.now(); // read once, because a real clock goes on
+    const from = clock.now();
     const until = checkedTime(from + ms);
     let inTurn = 0;
     for (let at: number | null = from; at !== null && at <= until;) {
       clock.moveTo(at);
       await drain(at);
-      // A real clock has gone on meanwhile, and the work may have made more fall due, such as the next try.
+      // Meanwhile a real clock has moved on, and the work may have made more fall due.
       const now = Math.min(clock.now(), until);
       const isMore: boolean = (nextAfter(at) ?? Infinity) <= now;
       inTurn = isMore ? inTurn + 1 : 0;
       at = isMore && inTurn < MOST_IN_TURN ? now : nextAfter(now);
     }
     clock.moveTo(until);
-    store.write(() => {}); // stores the time
+    store.write(() => {});
   }
 
   function lookSoon(): void {
@@ -258,7 +241,7 @@ export function createDueRunner(store: Store, { steps, work, concurrency, onFail
     async advance(duration) {
       const ms = durationMs(duration);
       const mine = advancing.then(() => advance(ms));
-      advancing = mine.catch(() => {}); // the caller gets the failure
+      advancing = mine.catch(() => {});
       return mine;
     },
     async close() {

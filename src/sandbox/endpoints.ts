@@ -7,7 +7,6 @@ import type { DeliveryTarget } from '../testing/deliver-to.ts';
 import { clearLane } from './due.ts';
 import type { Reading, Transaction } from './store.ts';
 
-/** A target in this process. */
 export interface LocalReceiver {
   /** A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance. */
   readonly to: Exclude<DeliveryTarget, string | URL>;
@@ -75,18 +74,11 @@ export const ENDPOINT_TABLES = `
   ) STRICT;
 `;
 
-/** The settings of any endpoint; a receiver in this process has no URL. */
 interface Settings extends Omit<EndpointSettings, 'url'> {
   readonly url: string | null;
 }
 
-/**
- * Registers the webhooks that code sets. A webhook that was set before is the same endpoint, with its waiting
- * deliveries. A webhook that is no longer set is removed.
- *
- * @returns the receivers in this process by the id of their endpoint
- * @throws ConfigurationError for an invalid address, secret or type
- */
+/** A webhook that was set before keeps its endpoint and deliveries. A webhook that is no longer set is removed. */
 export function giveEndpoints(
   tx: Transaction,
   webhooks: readonly Webhook[],
@@ -97,7 +89,7 @@ export function giveEndpoints(
   for (const { to, secret = null, events = null, ...how } of webhooks) {
     const isUrl = typeof to === 'string' || to instanceof URL;
     const url = isUrl ? checkedUrl(String(to), allowRemote) : null;
-    // A number tells webhooks with the same address apart.
+    // Webhooks with the same address get different numbers.
     let number = 1;
     while (given.has(`${url ?? 'receiver'} ${number}`)) number += 1;
     const name = `${url ?? 'receiver'} ${number}`;
@@ -114,18 +106,11 @@ export function giveEndpoints(
   return receivers;
 }
 
-/** Creates a unique signing secret. The same seed and the same calls give the same secrets, as with keys. */
 export function newSecret(tx: Transaction, seed: number): string {
   const name = `${seed}/webhook-secret/${tx.newId('secret')}`;
   return `whsec_${createHash('sha256').update(name).digest('base64url').slice(0, 32)}`;
 }
 
-/**
- * Registers an endpoint, as the account holder does in the service's dashboard.
- *
- * @returns its id
- * @throws ConfigurationError for an invalid address, secret or type
- */
 export function addEndpoint(tx: Transaction, settings: EndpointSettings, allowRemote = false): string {
   const url = checkedUrl(settings.url, allowRemote);
   const id = insertEndpoint(tx, null);
@@ -171,11 +156,7 @@ function setEndpoint(tx: Transaction, id: string, { url, secret, events }: Setti
   tx.run(sql, url, secret, events === null ? null : JSON.stringify(events), id);
 }
 
-/**
- * Removes an endpoint with its secret, and drops its waiting deliveries.
- *
- * @returns whether the endpoint existed
- */
+/** @returns whether the endpoint existed */
 export function removeEndpoint(tx: Transaction, id: string): boolean {
   const remove =
     'UPDATE endpoints SET removed_at = ?, given_as = NULL, secret = NULL WHERE id = ? AND removed_at IS NULL';
@@ -201,13 +182,10 @@ export function listEndpoints(db: Reading): readonly Endpoint[] {
 }
 
 function typesIn(events: string | null): readonly EventType[] | null {
-  return events === null ? null : (JSON.parse(events) as EventType[]); // as they were checked and written
+  return events === null ? null : (JSON.parse(events) as EventType[]);
 }
 
-/**
- * Webhook URLs use HTTPS (interface 8.6); plain HTTP is for this machine (A12). Other machines need `allowRemote`:
- * made-up events must not reach a live shop, and everyone on this machine can open a dashboard without a login.
- */
+/** HTTPS (interface 8.6), except on this machine (A12). Without `allowRemote`, no made-up event reaches a live shop. */
 function checkedUrl(text: string, allowRemote: boolean): string {
   const refuse = (why: string): never => {
     throw new ConfigurationError('INVALID_OPTION', why);

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { HookboxError } from '../errors.ts';
 import { assumed } from './assumptions.ts';
 
-/** It never repeats the value that was sent. `field` is a path such as `items.0.quantity`. */
+/** It never repeats the sent value. `field` is a path such as `items.0.quantity`. */
 const errorDetail = z.object({ field: z.string(), message: z.string() });
 
-/** The fields of `error` besides code, message and request_id, for each code (interface 7.3). */
+/** The fields of `error` for each code (interface 7.3). */
 export const ERROR_EXTRAS = {
   INVALID_API_KEY: z.object({}),
   /** no permission if the request was not HTTPS */
@@ -32,12 +32,10 @@ export type ErrorDetail = z.infer<typeof errorDetail>;
 
 type ErrorExtras = { readonly [Code in keyof typeof ERROR_EXTRAS]: Readonly<z.infer<(typeof ERROR_EXTRAS)[Code]>> };
 
-/** A code of interface 7.3. */
 export type ErrorCode = keyof ErrorExtras;
 
 type ApiErrorStatus = 400 | 401 | 403 | 404 | 409 | 422 | 429;
 
-/** The table of interface 7.3. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly status: ApiErrorStatus; readonly cause: string }>> = {
   INVALID_API_KEY: { status: 401, cause: 'the key is missing, malformed, expired or unknown' },
   INSUFFICIENT_PERMISSIONS: { status: 403, cause: 'the key lacks the permission' },
@@ -61,12 +59,11 @@ export const OUTAGES = {
 /** The HTTP status of an outage. */
 export type OutageStatus = keyof typeof OUTAGES;
 
-/** `error` of a body (interface 7.2). */
 interface ErrorBody {
   readonly error: { readonly code?: ErrorCode; readonly message: string; readonly request_id: string };
 }
 
-/** An error answer of interface 7.3. It rolls the transaction of its request back. */
+/** Rolls the transaction of its request back (interface 7.3). */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends HookboxError {
   override readonly name = 'ApiError';
   readonly code: Code;

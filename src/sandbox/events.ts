@@ -43,15 +43,9 @@ export const DELIVERY_TABLES = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** The due kind of a delivery: its next try. */
 export const TRY = 'delivery';
 
-/**
- * Writes an event (interface 6.2), and a delivery of it to each endpoint that wants its type. The transaction is that of
- * the change, so there is no change without its event. `emit` adds `object` to the data.
- *
- * @returns its id
- */
+/** Writes an event (interface 6.2) and its deliveries in the transaction of the change. Adds `object` to the data. */
 export function emit<T extends EventType>(tx: Transaction, type: T, data: Omit<EventOf<T>['data'], 'object'>): string {
   return write(tx, type, { object: type.slice(0, type.indexOf('.')), ...data });
 }
@@ -64,12 +58,7 @@ export interface EventByHand {
 
 const MOST_OF_TYPE = 255;
 
-/**
- * Writes an event that no operation creates. It has exactly the given data.
- *
- * @returns its id
- * @throws ConfigurationError `INVALID_OPTION` for a type or data that no event can have
- */
+/** It has exactly the given data. */
 export function sendByHand(tx: Transaction, { type, data }: EventByHand): string {
   const isName = typeof type === 'string' && type !== '' && type.length <= MOST_OF_TYPE && oneLine(type) === type;
   if (!isName) {

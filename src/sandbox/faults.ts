@@ -65,12 +65,6 @@ export const FAULT_KINDS: readonly FaultKind[] = ['before', 'after', 'lost-answe
 const NAMES = ['kind', 'times', 'operation', 'status', 'ms', 'outcome'];
 const MOST_MS = 600_000;
 
-/**
- * Adds a fault that happens `times` times, once by default.
- *
- * @returns its id
- * @throws ConfigurationError `INVALID_OPTION`
- */
 export function addFault(tx: Transaction, fault: ServiceFault): string {
   const { kind, times = 1 } = fault;
   const { operation = null, status = null, ms = null, outcome = null } = fault as Partial<Omit<PendingFault, 'id'>>;
@@ -118,7 +112,7 @@ export function removeFaults(tx: Transaction, id?: string): void {
   tx.run('DELETE FROM faults WHERE id = coalesce(?, id)', id ?? null);
 }
 
-/** Returns the first fault of these kinds that waits for an operation, and leaves it pending. */
+/** Leaves the fault pending. */
 export function findFault(
   db: Reading,
   operation: OperationName | null,
@@ -130,7 +124,7 @@ export function findFault(
   return db.get<PendingFault>(sql, ...kinds, operation) ?? null;
 }
 
-/** Uses such a fault up once. If the transaction fails, the fault is still pending. */
+/** If the transaction fails, the fault is still pending. */
 export function takeFault(
   tx: Transaction,
   operation: OperationName | null,

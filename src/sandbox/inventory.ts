@@ -19,7 +19,6 @@ interface Line {
   readonly quantity: number;
 }
 
-/** One line for each product, in the order of their first lines. */
 export function byProduct(lines: readonly Line[]): readonly Line[] {
   const sums = new Map<string, number>();
   for (const { product_id, quantity } of lines) sums.set(product_id, (sums.get(product_id) ?? 0) + quantity);
@@ -40,7 +39,6 @@ export function requireStock(db: Reading, locationId: string, lines: readonly Li
   }
 }
 
-/** Takes stock after `requireStock` has found enough. */
 export function takeStock(
   tx: Transaction,
   locationId: string,
@@ -73,7 +71,7 @@ export function setStock(
   if (before !== quantity) changeStock(tx, locationId, productId, quantity - before, lowStockAt);
 }
 
-/** The one place where stock changes and events about it are sent (A5, A6). */
+/** The only place where stock changes (A5, A6). */
 function changeStock(tx: Transaction, location_id: string, product_id: string, by: number, lowStockAt: number): void {
   const before = offeredProduct(tx, location_id, product_id).quantity;
   const after = before + by;

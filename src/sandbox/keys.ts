@@ -14,14 +14,12 @@ export const KEY_TABLES = `
   ) STRICT;
 `;
 
-/** The account that all keys of a sandbox belong to. */
 export interface Account {
   /** in milliseconds since 1970; the quota months begin on this day */
   readonly signedUpMs: number;
   readonly firstKeyId: string;
 }
 
-/** Creates the account of a new sandbox, with its first key. */
 export function signUp(tx: Transaction, seed: number, signedUpMs: number): void {
   const { id } = createKey(tx, seed, { name: 'first' });
   tx.run('INSERT INTO account VALUES (1, ?, ?)', signedUpMs, id);
@@ -64,7 +62,6 @@ export interface CreatedKey extends KeyRecord {
   readonly key: string;
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for an unknown permission or an invalid time */
 export function createKey(tx: Transaction, seed: number, options: NewKey = {}): CreatedKey {
   const { name = '', permissions = PERMISSIONS, expiresAt = null } = options;
   const wrong = permissions.find((permission) => !PERMISSIONS.includes(permission));
@@ -83,11 +80,7 @@ export function createKey(tx: Transaction, seed: number, options: NewKey = {}): 
   return { id, name, permissions: granted, createdAt: new Date(tx.now), expiresAt, key };
 }
 
-/**
- * Creates a copy of a key (interface 5.7). If the old key expires, the new one has the same lifetime from now on.
- *
- * @throws ApiError `RESOURCE_NOT_FOUND`
- */
+/** Copies a key (interface 5.7). The lifetime of the copy starts now. */
 export function rotateKey(tx: Transaction, seed: number, id: string): CreatedKey {
   const old = listKeys(tx).find((key) => key.id === id);
   if (old === undefined) throw notFound('api_key', id);
@@ -111,17 +104,11 @@ interface KeyRow {
 
 const COLUMNS = 'id, name, permissions, created_ms, expires_ms';
 
-/** Lists all keys, oldest first, expired ones included. */
 export function listKeys(db: Reading): readonly KeyRecord[] {
   return db.all<KeyRow>(`SELECT ${COLUMNS} FROM api_keys ORDER BY seq`).map(recordOf);
 }
 
-/**
- * Returns the key of a request (interface 5.1 and 5.5).
- *
- * @param sent - the value of the header `Authorization`
- * @throws ApiError `INVALID_API_KEY`
- */
+/** @throws ApiError `INVALID_API_KEY` (interface 5.1 and 5.5) */
 export function requireKey(db: Reading, sent: string | undefined, now: number): KeyRecord {
   if (sent === undefined || sent === '') {
     throw invalidKey('The header Authorization is missing. Set it to the API key.');
@@ -139,7 +126,6 @@ export function requireKey(db: Reading, sent: string | undefined, now: number): 
   return recordOf(row);
 }
 
-/** Returns the key with a value. `null` if it is unknown, deleted or expired. */
 export function findKey(db: Reading, value: string, now: number): KeyRecord | null {
   try {
     return requireKey(db, value, now);
@@ -157,7 +143,7 @@ export function requirePermission(key: KeyRecord, permission: Permission): void 
   });
 }
 
-/** The store has only the hash. The seed gives the value again, so that a sandbox can return its first key. */
+/** The store has only the hash. The seed gives the value again, so a sandbox can return its first key. */
 export function keyValue(seed: number, id: string): string {
   return `sbx_${createHash('sha256').update(`${seed}/api-key/${id}`).digest('base64url').slice(0, 32)}`;
 }

@@ -19,7 +19,7 @@ export interface PlanLimits {
   readonly perTenSeconds?: number;
 }
 
-/** The plans of interface 8.2. Enterprise has no limits; custom limits can replace the name of a plan. */
+/** Interface 8.2. */
 const PLANS = {
   Free: { perMonth: 1_000, perSecond: 5, perTenSeconds: 10 },
   Developer: { perMonth: 50_000, perSecond: 25, perTenSeconds: 100 },
@@ -42,18 +42,12 @@ const LENGTH_MS = {
   day: 86_400_000,
 } as const satisfies Partial<Record<Length, number>>;
 
-/** A window, and the number of requests it allows. */
 export interface Limit {
   readonly length: Length;
   /** The maximum number of requests in the window. */
   readonly most: number;
 }
 
-/**
- * Returns all windows that a request has to pass.
- *
- * @throws ConfigurationError `INVALID_OPTION` for an unknown plan, or a limit that lets nothing pass
- */
 export function limitsOf(plan: PlanName | PlanLimits, { perMinute, perHour, perDay }: Assumptions): readonly Limit[] {
   const limits: PlanLimits | undefined = typeof plan === 'string' ? PLANS[plan] : plan;
   const refuse = (why: string): never => {
@@ -106,7 +100,6 @@ interface Window extends Limit {
   readonly whose: string;
   readonly start: number;
   readonly end: number;
-  /** before this request */
   readonly used: number;
 }
 
@@ -164,7 +157,7 @@ function fixedWindow(now: number, length: number): readonly [start: number, end:
   return [start, start + length];
 }
 
-/** From the day of sign-up, in UTC, to the same day of the next month, or its last day if it is shorter. */
+/** From the day of sign-up to the same day of the next month, or its last day if it is shorter. */
 function monthOf(now: number, signedUpMs: number): readonly [start: number, end: number] {
   const date = new Date(now);
   const begins = (month: number): number => {

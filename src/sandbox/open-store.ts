@@ -11,15 +11,14 @@ import type { Reading, Store, Transaction } from './store.ts';
 interface StoreOptions {
   readonly file?: string | undefined;
   readonly clock: SandboxClock;
-  /** for a new store; a file keeps its own seed */
+  /** For a new store; a file keeps its own seed. */
   readonly seed?: number | undefined;
-  /** statements that create the tables of each module */
   readonly tables: readonly string[];
 }
 
 /** `hkSB` in the header of a sandbox's file. */
 const APPLICATION_ID = 0x686b5342;
-/** Grows with any change to a table: a sandbox's file is thrown away rather than migrated. */
+/** Grows with any change to a table, because a sandbox's file is not migrated. */
 const VERSION = 1;
 
 const TABLES = `
@@ -27,12 +26,7 @@ const TABLES = `
   CREATE TABLE counters (name TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/**
- * Opens the state of a sandbox, or creates it. A file belongs to one process at a time. What was committed survives the
- * end of that process; a power cut may lose the last moments.
- *
- * @throws ConfigurationError `INVALID_OPTION` for a file that is not a sandbox's, in use, or cannot be opened
- */
+/** A file belongs to one process at a time. A power cut may lose the last moments. */
 export function openStore(options: StoreOptions): Store {
   const database = openDatabase(options.file);
   try {
@@ -66,7 +60,6 @@ function storeIn(database: SqliteDatabase, { clock, seed: newSeed = randomInt(2 
   };
   const run: Transaction['run'] = (sql, ...parameters) => prepared(sql).run(...parameters).changes;
 
-  // The row exists since its table was created.
   const kept = reading.get('SELECT seed, now, ahead FROM sandbox') as ClockReading & { readonly seed: number };
   const { seed } = kept;
   clock.resume(kept);
@@ -113,7 +106,7 @@ function openDatabase(file: string | undefined): SqliteDatabase {
   try {
     if (file !== undefined) createForOwner(file);
     database = openConnection(file ?? ':memory:', { timeout: 0, fileMustExist: file !== undefined });
-    // Two processes would deliver the same. The lock ends with the process, however that ends.
+    // Two processes would deliver the same. The lock ends with the process, even if it is killed.
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('user_version'); // takes the lock, and fails for a file that is not a database
     return database;
@@ -128,7 +121,6 @@ function reasonOf(failure: unknown): string {
   return sqliteCode(failure) === 'SQLITE_NOTADB' ? 'it is not a SQLite database' : messageOf(failure);
 }
 
-/** @returns `false` for an empty file */
 function isSandbox(database: SqliteDatabase): boolean {
   const id = Number(database.pragma('application_id', { simple: true }));
   const version = Number(database.pragma('user_version', { simple: true }));
@@ -140,7 +132,7 @@ function isSandbox(database: SqliteDatabase): boolean {
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A hash, because the seeded numbers of the faults have 32 bits and would repeat among some ten thousand ids. */
+/** The seeded numbers of the faults have 32 bits and would repeat among some ten thousand ids. */
 function lettersOf(name: string): string {
   const bytes = createHash('sha256').update(name).digest().subarray(0, 16);
   return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join('');

@@ -28,7 +28,6 @@ export const ORDER_TABLES = `
   CREATE INDEX orders_by_status ON orders (status);
 `;
 
-/** The due kind of an order: its next status. */
 export const ORDER_DUE = 'order';
 
 interface OrderRow {
@@ -98,7 +97,7 @@ export function createOrder(tx: Transaction, body: Input<'createOrder'>['body'],
   return getOrder(tx, id);
 }
 
-/** Interface 4.7 and A4. A refusal that is returned, not thrown, is committed: the declined charge has happened. */
+/** A refusal that is returned, not thrown, is committed: the declined charge has happened (4.7, A4). */
 export function submitOrder(
   tx: Transaction,
   id: string,
@@ -123,7 +122,6 @@ export function submitOrder(
   return getOrder(tx, id);
 }
 
-/** The body of an order (interface 2.4). */
 function getOrder(db: Reading, id: string): Order {
   const row = orderRow(db, id);
   return {
@@ -147,11 +145,7 @@ function getOrder(db: Reading, id: string): Order {
   };
 }
 
-/**
- * Moves an order by hand (A3, A5).
- *
- * @throws ApiError `RESOURCE_NOT_FOUND`; `RESOURCE_CONFLICT` for a move that is not legal
- */
+/** @throws ApiError `RESOURCE_CONFLICT` for a move that is not legal (A3, A5) */
 export function moveOrder(tx: Transaction, id: string, to: OrderStatus, assumptions: Assumptions): void {
   const order = orderRow(tx, id);
   if (!legalMoves(order.status).includes(to)) {
@@ -174,7 +168,6 @@ export function moveOrder(tx: Transaction, id: string, to: OrderStatus, assumpti
   else clearDue(tx, ORDER_DUE, id);
 }
 
-/** Sets the next status of an order, or `failed` if a fault says so (A5). */
 export function stepOrder(tx: Transaction, id: string, assumptions: Assumptions): void {
   const next = nextStatus(orderRow(tx, id).status);
   if (next === null) return;

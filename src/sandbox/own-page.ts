@@ -4,7 +4,7 @@ import type { Logger } from '../host/logger.ts';
 import { createGuard, SAFE_HEADERS, isLoopbackAddress, peerOf } from '../page/safety/request-guard.ts';
 import type { Assumptions } from './assumptions.ts';
 
-/** Creates an app for a page of the sandbox itself. It refuses other sites, and clients that the service refuses. */
+/** Refuses other sites, and clients that the service refuses. */
 export function createOwnPage(assumptions: Assumptions, logger: Logger, what: string): Hono {
   const app = new Hono();
   const guard = createGuard({}, false);
@@ -24,16 +24,12 @@ export function createOwnPage(assumptions: Assumptions, logger: Logger, what: st
   return app;
 }
 
-/** Names of this machine that need no DNS, and the name for calls without a port. */
+/** Names of this machine that need no DNS, and `sandbox` for calls without a port. */
 const LOCAL_NAME = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|sandbox)$/;
 
 export const ONLY_HTTPS = 'HTTPS is required. Plain HTTP is accepted only from this machine.';
 
-/**
- * Accepts HTTPS only (interface 5.4), except within this machine and by assumption A12.
- *
- * @param env - what the server passes with the request, which includes the client's address
- */
+/** HTTPS only (interface 5.4), except within this machine and by A12. `env` has the client's address. */
 export function isAccepted(
   request: Request,
   env: unknown,

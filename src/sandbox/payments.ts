@@ -22,7 +22,6 @@ export const PAYMENT_TABLES = `
   CREATE UNIQUE INDEX one_charge_of_order ON charges (order_id) WHERE state = 'charged';
 `;
 
-/** The `decline_reason` of each declined charge (interface 7.3). */
 const DECLINES = {
   declined: 'generic_decline',
   insufficient_funds: 'insufficient_funds',
@@ -34,7 +33,7 @@ export type DeclineOutcome = keyof typeof DECLINES;
 
 export const DECLINE_OUTCOMES = Object.keys(DECLINES) as readonly DeclineOutcome[];
 
-/** Interface 4.9 and A11: all methods, or those of one merchant and those of all merchants. */
+/** Interface 4.9 and A11. */
 export function listPaymentMethods(db: Reading, merchantId: string | undefined): PaymentMethod[] {
   if (merchantId !== undefined) requireMerchant(db, merchantId);
   const sql = `SELECT id, brand, last4, exp_month, exp_year FROM payment_methods
@@ -51,11 +50,9 @@ export function createSetupIntent(tx: Transaction, merchantId: string, origin: s
   return { url: `${origin}/checkout/${id}` };
 }
 
-/** A checkout session. */
 export interface SetupIntent {
   readonly merchantId: string;
   readonly merchantName: string;
-  /** the payment method that the session has added */
   readonly paymentMethodId: string | null;
 }
 
@@ -65,7 +62,7 @@ export function findSetupIntent(db: Reading, id: string): SetupIntent | null {
   return db.get<SetupIntent>(sql, id) ?? null;
 }
 
-/** Adds a payment method to the merchant of a checkout session, unless the session has added one already. */
+/** A session adds one method at most. */
 export function completeSetupIntent(tx: Transaction, id: string, outcome: PaymentOutcome): void {
   const intent = findSetupIntent(tx, id);
   if (intent === null) throw notFound('setup_intent', id);
@@ -82,11 +79,6 @@ interface Bill {
   readonly cents: Cents;
 }
 
-/**
- * Returns how a charge would end.
- *
- * @throws ApiError `RESOURCE_NOT_FOUND` for a method that this merchant does not have
- */
 export function paymentOutcome(db: Reading, { paymentMethodId, merchantId }: Bill): PaymentOutcome {
   const sql = 'SELECT outcome FROM payment_methods WHERE id = ? AND (merchant_id IS NULL OR merchant_id = ?)';
   const method = db.get<{ readonly outcome: PaymentOutcome }>(sql, paymentMethodId, merchantId);
@@ -94,7 +86,7 @@ export function paymentOutcome(db: Reading, { paymentMethodId, merchantId }: Bil
   return method.outcome;
 }
 
-/** Charges an order, or records that the charge was declined and returns the refusal. */
+/** Records a declined charge too. */
 export function charge(
   tx: Transaction,
   { orderId, paymentMethodId, cents }: Bill,
@@ -118,7 +110,6 @@ export interface ChargeRecord {
   readonly at: Date;
 }
 
-/** Lists the charges for an order, oldest first. */
 export function listCharges(db: Reading, orderId: string): readonly ChargeRecord[] {
   const sql = `SELECT payment_method_id AS paymentMethodId, cents, state, at_ms AS at
     FROM charges WHERE order_id = ? ORDER BY seq`;

@@ -2,11 +2,7 @@ import { z } from 'zod';
 import { invalid, ApiError, type ErrorDetail } from './errors.ts';
 import type { Operation } from './service-operations.ts';
 
-/**
- * Reads a request, first its syntax, then its validity (A9).
- *
- * @throws ApiError `MISSING_REQUIRED_FIELD`, `VALIDATION_ERROR`
- */
+/** First the syntax, then the validity (A9). */
 export async function readRequest(
   operation: Operation,
   request: Request,
@@ -19,13 +15,12 @@ export async function readRequest(
   };
 }
 
-/** Turns texts into the numbers and lists of the schema. */
 function readQuery(schema: z.ZodObject, sent: URLSearchParams): unknown {
   const read = Object.entries(schema.shape).map(([name, optional]) => {
     const wanted = optional instanceof z.ZodOptional ? optional.unwrap() : optional;
     const values = sent.getAll(name);
     if (values.length === 0) return [name, undefined];
-    // The schema refuses a list of any other parameter: nobody knows which value is meant.
+    // The schema refuses a list of any other parameter.
     if (wanted instanceof z.ZodArray || values.length > 1) return [name, values];
     return [name, wanted instanceof z.ZodNumber ? numberOr(values[0] ?? '') : values[0]];
   });
@@ -76,10 +71,9 @@ function checked(schema: z.ZodObject, value: unknown): unknown {
   throw new ApiError('VALIDATION_ERROR', 'The request is invalid.', { details: detailsOf(issues) });
 }
 
-/** Keeps the answer to a body of wrong fields small. */
 const MOST_DETAILS = 100;
 
-/** Only the first issue of each field, because others follow from it. */
+/** The other issues of a field follow from its first. */
 function detailsOf(issues: readonly z.core.$ZodIssue[]): readonly ErrorDetail[] {
   const messages = new Map<string, string>();
   for (const { path, message } of issues) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { assumed } from './assumptions.ts';
 
-/** The OpenAPI document, and code that is generated from it, call a schema by its id. */
+/** The OpenAPI document calls a schema by its id. */
 function named<Shape extends z.ZodRawShape>(id: string, shape: Shape, meta: object = {}) {
   return z.object(shape).meta({ id, ...meta });
 }
@@ -14,7 +14,7 @@ const dateTime = z.iso.datetime();
 /** At least 1 and an int32 (interface 2.3). */
 const quantity = z.int32().min(1);
 
-/** An example for the OpenAPI document, its page and their curl lines. */
+/** For the OpenAPI document, its page and their curl lines. */
 const like = (example: unknown): { examples: unknown[] } => ({ examples: [example] });
 
 const cartStatus = z.enum(['Active', 'Submitted', 'Cancelled']);
@@ -237,7 +237,6 @@ export const merchantQuery = z.object({
 
 const searched = { description: 'a text to find in the name or the description' };
 const longitude = z.number().min(-180).max(180);
-/** Nowhere on earth is farther. */
 const kilometres = z.number().min(0).max(20_038);
 /** Interface 4.12 and A12. */
 export const productQuery = z.object({
@@ -249,19 +248,16 @@ export const productQuery = z.object({
     .meta({ description: 'kilometres', ...assumed('A12', { default: 'searchDistanceKm' }) }),
 });
 
-/** An object of a body as its row has it. */
 export type Stored<T> = Omit<T, 'created_at' | 'updated_at'> & {
   readonly created_ms: number;
   readonly updated_ms: number;
 };
 
-/** Writes the times of a row as bodies have them. */
 export function withTimes<Row extends { readonly created_ms: number; readonly updated_ms: number }>(row: Row) {
   const { created_ms, updated_ms, ...rest } = row;
   return { ...rest, created_at: timeText(created_ms), updated_at: timeText(updated_ms) };
 }
 
-/** ISO 8601 in UTC, to the millisecond. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString();
 }
@@ -306,7 +302,6 @@ export function legalMoves(from: OrderStatus): readonly OrderStatus[] {
   return NEXT_STATUSES[from];
 }
 
-/** The status that the clock sets next. */
 export function nextStatus(from: OrderStatus): OrderStatus | null {
   return NEXT_STATUSES[from][0] ?? null;
 }

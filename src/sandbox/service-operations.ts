@@ -3,7 +3,6 @@ import { assumed, type AssumptionId } from './assumptions.ts';
 import type { ErrorCode } from './errors.ts';
 import * as resources from './resources.ts';
 
-/** The permissions of keys (A8). */
 export const PERMISSIONS = [
   'carts:read',
   'carts:write',
@@ -17,7 +16,6 @@ export const PERMISSIONS = [
 /** A permission of an API key. */
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** An operation, for its routes, checks and documents. */
 export interface Operation {
   readonly title: string;
   /** of the interface */
@@ -30,16 +28,13 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly status: 200 | 201;
-  /** `data` of the envelope (interface 2.1) */
   readonly data: z.ZodType;
-  /** whether the envelope has `total` */
   readonly total?: true;
   /** besides `COMMON_ERRORS` */
   readonly errors: readonly ErrorCode[];
   readonly assumptions: readonly AssumptionId[];
 }
 
-/** The errors of every operation. */
 export const COMMON_ERRORS: readonly ErrorCode[] = [
   'INVALID_API_KEY',
   'RATE_LIMIT_EXCEEDED',
@@ -206,14 +201,12 @@ type Part<O, Name extends string> = O extends { readonly [N in Name]: infer Sche
   ? z.output<Schema>
   : unknown;
 
-/** A checked request of an operation. */
 export interface Input<Name extends OperationName> {
   readonly params: Readonly<Record<Named<(typeof OPERATIONS)[Name]['path']>, string>>;
   readonly query: Part<(typeof OPERATIONS)[Name], 'query'>;
   readonly body: Part<(typeof OPERATIONS)[Name], 'body'>;
 }
 
-/** The answer of an operation. */
 export interface Result<Name extends OperationName> {
   readonly data: z.output<(typeof OPERATIONS)[Name]['data']>;
   readonly messages?: readonly resources.Message[];

@@ -1,38 +1,33 @@
 import type { SandboxClock } from './clock.ts';
 
-/** Reads rows. The caller names the columns, so the caller says what a row looks like. */
+/** The caller names the columns, so the caller knows the type of a row. */
 export interface Reading {
-  /** Returns the first row. */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only the caller knows the columns
   get<Row = unknown>(sql: string, ...parameters: readonly unknown[]): Row | undefined;
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as above
   all<Row = unknown>(sql: string, ...parameters: readonly unknown[]): readonly Row[];
 }
 
-/** An open transaction. It commits a change, its events and their deliveries together, or none of them. */
+/** Commits a change, its events and their deliveries together, or none of them. */
 export interface Transaction extends Reading {
-  /** the time of everything in this transaction, in milliseconds since 1970 */
+  /** The time of everything in this transaction. */
   readonly now: number;
-  /** @returns how many rows were changed */
+  /** @returns the number of changed rows */
   run(sql: string, ...parameters: readonly unknown[]): number;
-  /** Returns a unique id such as `ord_8sK…`. The same seed and the same calls give the same ids. */
+  /** The same seed and the same calls give the same ids. */
   newId(prefix: string): string;
 }
 
-/** The state of a sandbox, in a file of its own or in memory. */
 export interface Store extends Reading {
   readonly clock: SandboxClock;
-  /** makes ids and faults repeatable */
   readonly seed: number;
-  /** `true` for the store of an existing file */
   readonly isOld: boolean;
-  /** Commits one transaction. An error that `work` throws rolls it back. */
   write<T>(work: (transaction: Transaction) => T extends PromiseLike<unknown> ? never : T): T;
   onCommit(listener: () => void): void;
   close(): void;
 }
 
-/** Inserts a row by the names of its columns: many values in a row are easily mixed up. */
+/** By the names of the columns: many values in a row are easily mixed up. */
 export function insert(
   tx: Transaction,
   table: string,
@@ -43,7 +38,6 @@ export function insert(
   tx.run(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks})`, ...Object.values(row));
 }
 
-/** Counts rows by the value of a column; a value of `none` without rows counts 0. */
 export function countBy<Value extends string>(
   db: Reading,
   table: string,
@@ -56,7 +50,6 @@ export function countBy<Value extends string>(
   return { ...none, ...Object.fromEntries(rows.map(({ value, n }) => [value, n])) };
 }
 
-/** Builds a WHERE clause of the conditions that have a value. */
 export function whereAll<Value>(conditions: Readonly<Record<string, Value | undefined>>): {
   readonly where: string;
   readonly values: readonly Value[];

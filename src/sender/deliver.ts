@@ -8,28 +8,23 @@ import { type WireFault, isWireFault, tamperedBody, tamperedSignature, type Faul
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** the first 64 KiB */
   readonly body: string;
-  /** why the body is incomplete, which does not change the result; `null` for a complete body */
+  /** A body that was cut off changes no result. */
   readonly note: string | null;
 }
 
 interface DeliveryOptions {
-  /** without it, there is no signature */
   readonly secret?: Secret;
-  /** replaces the right signature; `null` sends none */
   readonly signature?: string | null;
-  /** added to the headers of the service, or in place of one of them; `undefined` removes one */
+  /** Added to the headers of the service; `undefined` removes one. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** the time for a 2xx; by default, 10 s (interface 6.4) */
   readonly timeoutMs?: number;
   readonly agent?: Agent;
-  /** whether to send again if a kept connection turns out to be closed; `true` by default */
+  /** Whether to send again if a kept connection was closed; `true` by default. */
   readonly resend?: boolean;
   readonly fault?: WireFault;
 }
 
-/** There was no answer, for the reason in the message. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError';
   readonly code: 'TIMEOUT' | 'REFUSED' | 'CUT' | 'LOST' | 'FAILED';
@@ -45,26 +40,19 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 const SLOW_PIECES = 10;
 const CUT_BEFORE_ANSWER = 'the connection was cut before the answer arrived';
 
-/**
- * Delivers a body as the service does: one signed POST, answered within 10 s (interface 6.3 and 6.4). It follows no
- * redirects. The status is the answer; a cut or endless body only adds a note.
- *
- * @throws DeliveryError without a status in time, or without a connection
- */
+/** One signed POST without redirects (interface 6.3 and 6.4). The status is the answer; a cut or endless body only adds a note. */
 export async function deliver(url: string | URL, body: Uint8Array, options: DeliveryOptions): Promise<Answer> {
   const deadline = performance.now() + (options.timeoutMs ?? TIMEOUT_MS);
   const first = send(new URL(url), body, options, deadline, options.agent);
   try {
     return await first.answer;
   } catch (failure) {
-    // The receiver closed an idle connection just when it was used again. HTTP clients then send again. The receiver may
-    // get an event twice, which it must handle anyway.
+    // The receiver closed an idle connection at that moment. HTTP clients send again; a second copy is a duplicate.
     if (options.resend === false || !first.wasStale()) throw failure;
     return send(new URL(url), body, options, deadline, false).answer;
   }
 }
 
-/** Only a 2xx is a success (interface 6.4). */
 export function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;
 }
@@ -74,14 +62,13 @@ function send(
   body: Uint8Array,
   { secret, signature = signatureOf(body, secret), timeoutMs = TIMEOUT_MS, headers: given, fault }: DeliveryOptions,
   deadline: number,
-  /** `false` for a new connection */
   agent: Agent | false | undefined,
 ): { readonly answer: Promise<Answer>; readonly wasStale: () => boolean } {
   const named = {
     'Content-Type': 'application/json',
     'Content-Length': body.byteLength,
     ...(signature !== null && { 'X-Signature': signature }),
-    ...given, // Node ignores the case of names
+    ...given,
   };
   const headers = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
@@ -90,7 +77,7 @@ function send(
   let receiving: IncomingMessage | undefined;
   const answer = new Promise<Answer>((resolve, reject) => {
     const fail = (failure: Error): void => {
-      if (receiving !== undefined && !(failure instanceof DeliveryError)) return; // its status counts
+      if (receiving !== undefined && !(failure instanceof DeliveryError)) return;
       stale ||= sent.reusedSocket && receiving === undefined && codeOf(failure) === 'ECONNRESET';
       reject(failure instanceof DeliveryError ? failure : described(failure));
     };
@@ -103,7 +90,7 @@ function send(
     sent.on('error', fail);
     sent.on('close', () => {
       clearTimeout(timer);
-      if (receiving === undefined) fail(new DeliveryError('CUT', CUT_BEFORE_ANSWER)); // unless it has failed otherwise
+      if (receiving === undefined) fail(new DeliveryError('CUT', CUT_BEFORE_ANSWER));
     });
     sent.on('response', (received) => {
       receiving = received;
@@ -115,7 +102,7 @@ function send(
   return { answer, wasStale: () => stale };
 }
 
-/** The signature for an endpoint (interface 6.3), whose secret is optional (interface 6). */
+/** The secret of an endpoint is optional (interface 6). */
 export function signatureOf(body: Uint8Array, secret: Secret | null | undefined): string | null {
   return secret === null || secret === undefined ? null : signBody(body, secret);
 }
@@ -130,7 +117,6 @@ function write(sent: ClientRequest, body: Uint8Array, fault: WireFault | undefin
   else sent.end(body);
 }
 
-/** Sends pieces in equal intervals until all is sent or there is an answer. */
 function writeSlowly(sent: ClientRequest, body: Uint8Array, ms: number): void {
   const size = Math.max(Math.ceil(body.byteLength / SLOW_PIECES), 1);
   let at = 0;
@@ -187,20 +173,17 @@ function codeOf(failure: Error): string {
 /** OpenSSL's reasons if the server does not speak TLS. */
 const NO_TLS = /wrong version number|packet length too long/;
 
-/** Describes a failed connection if the system's own words are unclear; `null` for other failures. */
+/** Replaces the system's words if they are unclear. */
 export function connectionWords({ code, message }: NodeJS.ErrnoException): string | null {
   if (code === 'ECONNREFUSED') return 'the connection was refused';
-  // A socket has the one code, a request that has written to it the other.
+  // The code of a socket, or of a request that has written to it.
   const isTls = code === 'EPROTO' || code?.startsWith('ERR_SSL_') === true;
   return isTls && NO_TLS.test(message) ? 'the server uses http, not https' : null;
 }
 
 export interface Seen {
-  /** `null` without an answer */
   readonly status: number | null;
-  /** why it failed; `null` for success */
   readonly why: string | null;
-  /** a remark on an accepted answer */
   readonly note: string | null;
 }
 
@@ -210,7 +193,6 @@ interface RequestOptions {
   readonly timeoutMs?: number;
 }
 
-/** Sends a signed body with faults, in one request. Never rejects. */
 export function requestWith(
   faults: readonly Fault[],
   url: URL,
@@ -222,7 +204,6 @@ export function requestWith(
   );
 }
 
-/** Sends a signed body with faults by any `send`. Never rejects. */
 export async function sentWith(
   faults: readonly Fault[],
   signed: SignedBody,

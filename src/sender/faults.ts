@@ -40,7 +40,6 @@ export type FaultPlan = (id: string, attempt: number) => readonly Fault[];
 
 export const noFaults: FaultPlan = () => [];
 
-/** Whether a try with this fault cannot succeed. */
 export function isFailing({ kind }: Fault): boolean {
   return kind === 'tampered-body' || kind === 'tampered-signature' || kind === 'cut' || kind === 'lost-answer';
 }
@@ -49,7 +48,6 @@ export function isWireFault(fault: Fault): fault is WireFault {
   return fault.kind === 'cut' || fault.kind === 'slow-body' || fault.kind === 'lost-answer';
 }
 
-/** Returns the time of a try that would be due at `dueAt`. */
 export function delayedBy(faults: readonly Fault[], dueAt: number): number {
   let at = dueAt;
   for (const fault of faults) {
@@ -59,7 +57,6 @@ export function delayedBy(faults: readonly Fault[], dueAt: number): number {
   return at;
 }
 
-/** Returns the number of copies that are sent beside a try. */
 export function copiesIn(faults: readonly Fault[]): number {
   return faults.reduce((copies, fault) => (fault.kind === 'duplicate' ? copies + fault.copies : copies), 0);
 }
@@ -82,23 +79,19 @@ export function tamperedSignature(signature: string, where: number): string {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The wait after each failed try (interface 6.4); "immediately" is the first. */
+/** Interface 6.4; "immediately" is the first. */
 const RETRY_AFTER_MS = [0, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS] as const;
 
 export const MAX_ATTEMPTS = RETRY_AFTER_MS.length + 1;
 
-/** @param attempt - counted from 1; the result is `null` after the last */
 export function retryAfter(attempt: number): number | null {
   return RETRY_AFTER_MS[attempt - 1] ?? null;
 }
 
 export interface RandomFaultOptions {
   readonly seed: number;
-  /** the number of faults in all */
   readonly count: number;
-  /** the events that get the faults */
   readonly ids: readonly string[];
-  /** by default, all kinds */
   readonly kinds?: readonly FaultKind[];
 }
 
@@ -107,7 +100,7 @@ const MOST_FOR_ONE = MAX_ATTEMPTS - 1;
 /** The probability of a harmless fault beside another. */
 const BESIDE = 0.25;
 
-/** Makes a fault of each kind. None takes more than a moment of real time. */
+/** None takes more than a moment of real time. */
 const MAKE = {
   late: (random) => ({ kind: 'late', ms: whole(random, 1_000, 600_000) }),
   burst: () => ({ kind: 'burst', everyMs: 60_000 }),
@@ -119,7 +112,7 @@ const MAKE = {
   'lost-answer': () => ({ kind: 'lost-answer' }),
 } as const satisfies Record<FaultKind, (random: () => number) => Fault>;
 
-export const FAULT_KINDS = Object.keys(MAKE) as readonly FaultKind[]; // the keys of the record above
+export const FAULT_KINDS = Object.keys(MAKE) as readonly FaultKind[];
 
 const BESIDE_KINDS: readonly FaultKind[] = ['late', 'burst', 'duplicate'];
 
@@ -127,11 +120,7 @@ export function randomFault(kind: FaultKind, random: () => number): Fault {
   return MAKE[kind](random);
 }
 
-/**
- * Gives `count` faults to the first six tries of events. Each fault depends only on the seed, the event and the try.
- *
- * @throws ConfigurationError if the events cannot have so many faults, or no kind makes a try fail
- */
+/** Each fault depends only on the seed, the event and the try. Only the first six tries have faults. */
 export function randomFaults({ seed, count, ids, kinds = FAULT_KINDS }: RandomFaultOptions): FaultPlan {
   const failing = kinds.filter((kind) => isFailing(randomFault(kind, () => 0)));
   if (failing.length === 0) {
@@ -163,7 +152,7 @@ function sharesOf(seed: number, count: number, ids: readonly string[]): Readonly
   return shares;
 }
 
-/** The faults of one event. Each try fails except the last one with faults. */
+/** Each try fails except the last one with faults. */
 function planned(
   seed: number,
   id: string,
@@ -191,7 +180,7 @@ function planned(
   return plan;
 }
 
-/** Makes numbers from 0 up to 1 that depend only on the seed and the names, not on the order of calls. */
+/** Depends only on the seed and the names, not on the order of calls. */
 export function seeded(seed: number, ...names: readonly (string | number)[]): () => number {
   let state = hash(`${seed}/${names.join('/')}`);
   // mulberry32
@@ -203,7 +192,6 @@ export function seeded(seed: number, ...names: readonly (string | number)[]): ()
   };
 }
 
-/** A whole number from `least` to `most`. */
 export function whole(random: () => number, least: number, most: number): number {
   return least + Math.floor(random() * (most - least + 1));
 }
@@ -211,7 +199,7 @@ export function whole(random: () => number, least: number, most: number): number
 /** @throws RangeError for an empty list */
 export function oneOf<T>(random: () => number, list: readonly T[]): T {
   if (list.length === 0) throw new RangeError('The list to choose from is empty.');
-  return list[whole(random, 0, list.length - 1)] as T; // within the list
+  return list[whole(random, 0, list.length - 1)] as T;
 }
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -227,7 +215,6 @@ function hash(text: string): number {
   return value;
 }
 
-/** A body with its signature; `null` for none. */
 export interface SignedBody {
   readonly body: Uint8Array;
   readonly signature: string | null;
@@ -235,7 +222,6 @@ export interface SignedBody {
 
 type Forge = (body: Uint8Array, secret: Secret) => SignedBody;
 
-/** What an attacker without the secret may send. */
 const FORGE = {
   'changed-body': (body, secret) => ({ body: withOtherDigit(body), signature: signBody(body, secret) }),
   'changed-signature': (body, secret) => ({ body, signature: tamperedSignature(signBody(body, secret), 0) }),
@@ -249,14 +235,13 @@ const FORGE = {
 
 export type Forgery = keyof typeof FORGE;
 
-export const FORGERIES = Object.keys(FORGE) as readonly Forgery[]; // the keys of the record above
+export const FORGERIES = Object.keys(FORGE) as readonly Forgery[];
 
-/** Makes a delivery that a receiver must answer with 401. */
 export function forged(body: Uint8Array, secret: Secret, how: Forgery): SignedBody {
   return FORGE[how](body, secret);
 }
 
-/** Changes the last digit, so that the event is valid but has another amount or time than the signed one. */
+/** The event stays valid, with another amount or time. */
 function withOtherDigit(body: Uint8Array): Uint8Array {
   const changed = Uint8Array.from(body);
   const at = changed.findLastIndex((byte) => byte >= 0x30 && byte <= 0x39);
@@ -265,7 +250,7 @@ function withOtherDigit(body: Uint8Array): Uint8Array {
   return changed;
 }
 
-/** A signature without letters would be right, so it gets one wrong digit. */
+/** A signature without letters gets a wrong digit. */
 function uppercaseOf(body: Uint8Array, secret: Secret): string {
   const signature = signBody(body, secret);
   const upper = signature.toUpperCase();

@@ -4,24 +4,17 @@ import { MAX_TIMER_MS, positive } from '../known-options.ts';
 export interface SenderClock {
   /** milliseconds since 1970 */
   now(): number;
-  /** Resolves when that time has come, or when `signal` is aborted. */
   until(at: number, signal?: AbortSignal): Promise<void>;
-  /** Does work in real time, such as a request. A virtual clock stands still meanwhile. */
+  /** A virtual clock does not move during this work. */
   hold<T>(work: () => Promise<T>): Promise<T>;
 }
 
 interface RealClockOptions {
-  /** divides all waits */
   readonly scale?: number;
-  /** by default, the time of day */
   readonly startAt?: Date | number;
 }
 
-/**
- * A clock in real time, or faster: with a scale of 3600, an hour takes a second.
- *
- * @throws ConfigurationError for a scale that is not above 0
- */
+/** With a scale of 3600, an hour takes a second. */
 export function realClock({ scale = 1, startAt = Date.now() }: RealClockOptions = {}): SenderClock {
   positive('scale', scale);
   const startedAt = performance.now();
@@ -45,11 +38,7 @@ interface Waiter {
   readonly wake: () => void;
 }
 
-/**
- * A clock that jumps to the next due time when all work is done. It stands still during work.
- *
- * @param beforeJump - runs before each jump
- */
+/** Jumps to the next due time when all work is done. */
 export function virtualClock(
   startAt: Date | number = Date.now(),
   beforeJump: () => Promise<void> = async () => {},
@@ -60,10 +49,10 @@ export function virtualClock(
   let working = 0;
   let jumping = false;
 
-  /** First lets the last work continue: it may begin new work, or wait for an earlier time. */
+  /** The last work may begin new work, or wait for an earlier time. */
   async function jump(): Promise<void> {
     await nextTurn();
-    if (working > 0 || waiters.length === 0) return; // the end of that work considers a jump again
+    if (working > 0 || waiters.length === 0) return;
     await hold(beforeJump);
     await nextTurn();
     const [next] = waiters;
@@ -116,7 +105,6 @@ export function virtualClock(
   };
 }
 
-/** After all waiters with the same or an earlier time, by binary search. */
 function placeOf(at: number, waiters: readonly Waiter[]): number {
   let low = 0;
   let high = waiters.length;

@@ -12,51 +12,36 @@ import { realClock, type SenderClock } from './sender-clock.ts';
 export interface ServiceOptions {
   readonly url: string | URL;
   readonly secret: Secret;
-  /** added to the headers of the service, or in place of one of them */
   readonly headers?: Readonly<Record<string, string>>;
-  /** by default, the real one */
   readonly clock?: SenderClock;
-  /** the time for an answer; by default, 10 s (interface 6.4) */
+  /** By default, 10 s (interface 6.4). */
   readonly timeoutMs?: number;
-  /** the maximum of requests under way; by default, 16 */
   readonly concurrency?: number;
   readonly faults?: FaultPlan;
-  /** If the receiver cannot be reached at a time, a try fails and nothing is sent. */
+  /** At such a time, a try fails and nothing is sent. */
   readonly reachable?: (at: number) => boolean;
-  /** Ends waiting. Requests under way still get their answer. */
+  /** Requests under way still get their answer. */
   readonly signal?: AbortSignal;
-  /** called after each try, and after each copy of one */
   readonly onAttempt?: (attempt: DeliveryAttempt) => void;
 }
 
-/** One HTTP request of the service, or the failure to send it. */
 export interface DeliveryAttempt extends EventLabel {
-  /** 1 for the first */
   readonly number: number;
-  /** on the service's clock */
   readonly at: Date;
   readonly outcome: 'delivered' | 'failed';
-  /** `null` without an answer */
   readonly status: number | null;
-  /** why it failed */
   readonly why: string | null;
-  /** a remark on an accepted answer, such as a body without an end */
   readonly note: string | null;
-  /** the duration of the request in real time */
   readonly ms: number;
-  /** the kinds of its faults joined by `+`, or `copy` for a copy of a duplicate */
   readonly fault: string | null;
-  /** the time of the next try on the schedule */
   readonly nextAt: Date | null;
 }
 
 export interface DeliveryEnd {
   readonly outcome: 'delivered' | 'dead-lettered' | 'interrupted';
-  /** every try, oldest first */
   readonly attempts: readonly DeliveryAttempt[];
-  /** the copies of duplicates */
   readonly copies: readonly DeliveryAttempt[];
-  /** after the last try; a person may retry it */
+  /** After the last try; it can be retried by hand. */
   readonly deadLetter?: DeadLetter;
 }
 
@@ -66,35 +51,22 @@ export interface DeadLetter extends EventLabel {
 }
 
 interface DeliverOptions {
-  /** when the first try is due on the service's clock; by default, now */
   readonly at?: Date | number;
-  /** for this delivery alone */
   readonly faults?: FaultPlan;
 }
 
-/** The service's side of webhooks: deliveries, retries on a schedule, and dead letters. */
+/** Deliveries, retries on a schedule, and dead letters (interface 6.3 and 6.4). */
 export interface Service extends Disposable {
-  /** Delivers an event until a 2xx arrives in time or the last retry has failed. Never rejects. */
   deliver(body: Uint8Array, options?: DeliverOptions): Promise<DeliveryEnd>;
-  /**
-   * Sends one request that is never retried, as an attacker may. Returns `null` if it was interrupted before.
-   *
-   * @param signature - replaces the right one; `null` sends none
-   */
+  /** Never retried, as from an attacker. `null` as the signature sends none. */
   sendOnce(
     body: Uint8Array,
     options?: DeliverOptions & { readonly signature?: string | null },
   ): Promise<DeliveryAttempt | null>;
-  /** The dead letters that were not delivered by hand since, oldest first. */
   readonly deadLetters: readonly DeadLetter[];
-  /**
-   * Tries a dead letter once more, with the faults of its delivery. If that fails, another dead letter takes its
-   * place.
-   */
+  /** If it fails, another dead letter takes its place. */
   retry(deadLetter: DeadLetter): Promise<DeliveryEnd>;
-  /** Resolves when no delivery is under way or waiting. */
   idle(): Promise<void>;
-  /** Closes idle connections. */
   [Symbol.dispose](): void;
 }
 
@@ -104,11 +76,6 @@ interface Underway extends EventLabel, SignedBody {
   readonly copies: DeliveryAttempt[];
 }
 
-/**
- * The service as interface 6.3 and 6.4 describe it.
- *
- * @throws ConfigurationError for an invalid secret or number
- */
 export function createService(options: ServiceOptions): Service {
   const { secret, clock = realClock(), timeoutMs, faults: plan = noFaults, signal, onAttempt } = options;
   const { reachable = () => true } = options;
@@ -153,7 +120,7 @@ export function createService(options: ServiceOptions): Service {
     return letter;
   }
 
-  /** One try with its faults; `null` if it was interrupted before it began. */
+  /** `null` if it was interrupted before it began. */
   async function attemptAt(
     delivery: Underway,
     dueAt: number,
@@ -254,7 +221,7 @@ function digestOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex');
 }
 
-/** Gives out slots, first come, first served. Each resolves to the function that gives the slot back. */
+/** First come, first served. Resolves to the function that gives the slot back. */
 function concurrencyLimit(count: number): () => Promise<() => void> {
   const waiting: (() => void)[] = [];
   let free = count;

@@ -15,34 +15,21 @@ export type SecretProvider = () => Secrets | Promise<Secrets>;
  */
 export type SecretOption = Secrets | SecretProvider | undefined;
 
-/** Where a verifier gets its keys from. */
 export interface KeySource {
-  /** The keys of now, or `null` when there are none to be had. Synchronous whenever it can be. */
   current(): readonly SigningKey[] | null | Promise<readonly SigningKey[] | null>;
-  /** Fresh keys after a mismatch, or `null` when asking again is not due or brought nothing. */
   afterMismatch(): Promise<readonly SigningKey[] | null>;
 }
 
 const MINUTE_MS = 60_000;
-/** A provider is asked again once a value is this old. */
 const REFRESH_MS = MINUTE_MS;
-/**
- * A mismatch may be a rotation, and without any key nothing comes in: both ask sooner, but no flood of deliveries makes it
- * ask more often than this.
- */
+/** After a mismatch, or without a key. A flood of deliveries does not ask more often. */
 const SOONEST_MS = 5_000;
-/** The last good value serves this long while the provider fails. */
+/** While the provider fails. */
 const LAST_GOOD_MS = 60 * MINUTE_MS;
 const CALL_LIMIT_MS = 2_000;
-/** By how much the timer of that limit may be late. */
 const SLACK_MS = 500;
 
-/**
- * Makes the `secret` option ready. A value is checked here and now; a provider is called at once, or with the first
- * delivery where nothing can run outside of one, and what it returns is checked each time.
- *
- * @throws ConfigurationError `UNUSABLE_SECRET`
- */
+/** On hosts that freeze between requests, a provider is first called with the first delivery. */
 export function keySource(
   secret: SecretOption,
   onProviderFailure: (message: string) => void,
@@ -67,16 +54,12 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
   let fetchedAt = -Infinity;
   let askedAt = -Infinity;
   let call: Promise<boolean> | null = null;
-  // There, what a request has begun ends with it: a call in nobody's request would never come back.
+  // A call outside of a request would never return there.
   const frozen = ephemeralHost()?.frozenBetweenRequests ?? false;
 
-  /**
-   * One call at a time. All requests that need it wait for the same call, so it runs in no request's context. A call that has
-   * run into its limit counts as ended, also where its timer was taken away with the request that began it.
-   */
+  /** All requests wait for one call, so it runs in no request's context. After its limit a call counts as ended, because its timer may have ended with its request. */
   const underWay = (): Promise<boolean> | null => (now() - askedAt <= CALL_LIMIT_MS + SLACK_MS ? call : null);
 
-  /** Resolves with whether it brought keys. */
   const ask = boundToHere((): Promise<boolean> => {
     const before = underWay();
     if (before !== null) return before;
@@ -88,7 +71,7 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
         return true;
       })
       .catch((failure: unknown) => {
-        // A ConfigurationError describes a secret without quoting it. Any other text may quote it, as JSON.parse does.
+        // A ConfigurationError does not quote the secret. Other errors may, as JSON.parse does.
         onFailure(failure instanceof ConfigurationError ? failure.message : `it failed with ${nameOf(failure)}`);
         return false;
       })
@@ -111,7 +94,7 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
         void ask();
         return usable;
       }
-      // A call that never ended has told nothing: the next request asks again.
+      // A call that never ended is repeated with the next request.
       return call !== null || mayAskNow() ? ask().then(lastGood) : null;
     },
     async afterMismatch() {
@@ -124,7 +107,7 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
 
 async function withLimit(provider: SecretProvider): Promise<Secrets> {
   const provided = provider();
-  if (!isThenable(provided)) return provided; // and no timer, which some hosts allow within requests only
+  if (!isThenable(provided)) return provided; // no timer, which some hosts allow only within requests
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new ProviderTimeoutError()), CALL_LIMIT_MS);

@@ -1,4 +1,4 @@
-// All of it, because not every runtime has `hash`, and a missing name would keep the module from loading.
+// Some runtimes lack `hash`; a missing named import would break the module.
 import * as crypto from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
 
@@ -11,7 +11,7 @@ export type Secret = string | Uint8Array;
  */
 export type Secrets = Secret | readonly (Secret | undefined)[];
 
-/** A key made ready once: the two blocks that HMAC puts before what it hashes (RFC 2104). */
+/** The two blocks that HMAC hashes first (RFC 2104). */
 export interface SigningKey {
   readonly inner: Uint8Array;
   readonly outer: Uint8Array;
@@ -19,7 +19,7 @@ export interface SigningKey {
 }
 
 const HEX_DIGITS = 64;
-/** 1 for the code of each lowercase hexadecimal digit: every delivery passes here, and an expression takes twice as long. */
+/** For every delivery; an expression takes twice as long. */
 const IS_HEX_DIGIT = Uint8Array.from({ length: 128 }, (_, code) =>
   /[0-9a-f]/.test(String.fromCharCode(code)) ? 1 : 0,
 );
@@ -63,7 +63,7 @@ export function verifySignature(body: Uint8Array, signature: string | null | und
   return matchesSignature(body, signature, typeof secret === 'string' ? readyKeys(secret) : signingKeys(secret));
 }
 
-/** The text that was given last, with its keys: who verifies one delivery after the other gives the same each time. */
+/** A verifier passes the same text each time. */
 let last: { readonly secret: string; readonly keys: readonly SigningKey[] } | null = null;
 
 function readyKeys(secret: string): readonly SigningKey[] {
@@ -71,7 +71,6 @@ function readyKeys(secret: string): readonly SigningKey[] {
   return last.keys;
 }
 
-/** `verifySignature` with keys made ready before. */
 export function matchesSignature(
   body: Uint8Array,
   signature: string | null | undefined,
@@ -80,7 +79,6 @@ export function matchesSignature(
   return matchingKey(body, signature, keys) !== null;
 }
 
-/** The key that made the signature; `null` for none of them. */
 export function matchingKey(
   body: Uint8Array,
   signature: string | null | undefined,
@@ -91,7 +89,7 @@ export function matchingKey(
   let matched: SigningKey | null = null;
   for (const key of keys) {
     expected.write(hmac(body, key), 'latin1');
-    // Compared before it is combined, so that every key is always tried.
+    // First, so that every key is always tried.
     const matches = crypto.timingSafeEqual(expected, claimed);
     matched = matches ? key : matched;
   }
@@ -108,18 +106,17 @@ export function isWellFormedSignature(signature: unknown): signature is string {
 
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
-/** Small bodies are hashed in one call from here, which is twice as fast as an Hmac object (docs/benchmarks.md). */
+/** One call, which is twice as fast as an Hmac object (docs/benchmarks.md). */
 const SMALL_BYTES = 16 * 1024;
-// All is synchronous from end to end, so each of these has one user at a time.
+// All code here is synchronous, so each buffer has one user at a time.
 const innerText = Buffer.alloc(BLOCK_BYTES + SMALL_BYTES);
 const outerText = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
 const claimed = Buffer.alloc(HEX_DIGITS);
 const expected = Buffer.alloc(HEX_DIGITS);
 const oneCall: typeof crypto.hash | undefined = crypto.hash;
 
-/** HMAC-SHA256 as 64 lowercase hexadecimal digits. */
 function hmac(body: Uint8Array, key: SigningKey): string {
-  // An ArrayBuffer would be copied as nothing, and what was signed before would be signed again.
+  // An ArrayBuffer would copy as nothing, and the previous body would be signed.
   if (!(body instanceof Uint8Array)) throw new TypeError('body must be the raw body as a Uint8Array');
   if (body.byteLength > SMALL_BYTES || oneCall === undefined) {
     return crypto.createHmac('sha256', key.bytes).update(body).digest('hex');
@@ -131,7 +128,7 @@ function hmac(body: Uint8Array, key: SigningKey): string {
   return oneCall('sha256', outerText, 'hex');
 }
 
-/** RFC 2104: a key longer than a block is hashed first; the blocks are the key xored with 0x36 and 0x5c. */
+/** RFC 2104: a longer key is hashed first; the blocks are the key xored with 0x36 and 0x5c. */
 function readyKey(bytes: Uint8Array): SigningKey {
   const inner = new Uint8Array(BLOCK_BYTES).fill(0x36);
   const outer = new Uint8Array(BLOCK_BYTES).fill(0x5c);
@@ -143,13 +140,12 @@ function readyKey(bytes: Uint8Array): SigningKey {
   return { inner, outer, bytes };
 }
 
-/** Makes one or several secrets ready; refuses what can only be a mistake. */
 export function signingKeys(secret: Secrets): readonly SigningKey[] {
   if (!isList(secret)) return [signingKey(secret)];
   if (secret.length === 0) {
     throw new ConfigurationError('UNUSABLE_SECRET', 'The list of signing secrets is empty. Add at least one.');
   }
-  // Before a rotation and after it there is no second one, and its variable is not set.
+  // Before and after a rotation, the second variable is not set.
   const keys = secret.flatMap((one, index) => (one === undefined ? [] : [signingKey(one, `secret[${index}]`)]));
   if (keys.length > 0) return keys;
   throw new ConfigurationError(
@@ -163,7 +159,7 @@ function isList(secret: Secrets): secret is readonly (Secret | undefined)[] {
   return Array.isArray(secret);
 }
 
-/** `String(undefined)` is a working HMAC key that anyone can guess, so what reads like one is refused (docs/wire-contract.md). */
+/** `String(undefined)` is a key that anyone can guess (docs/wire-contract.md). */
 function signingKey(secret: Secret, name = 'secret'): SigningKey {
   const unusable = (why: string): never => {
     throw new ConfigurationError(

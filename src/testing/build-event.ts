@@ -78,7 +78,6 @@ function fromFixture(type: EventType): Json {
   return event;
 }
 
-/** An event of a type that has no fixture: its data is for whoever makes it. */
 export function newEvent(type: string): Json {
   return { id: newId('evt'), type, created: new Date().toISOString(), data: {} };
 }
@@ -92,12 +91,9 @@ function ownEvent(type: string, isDeclared: boolean): Json {
   );
 }
 
-/**
- * Makes of a parsed fixture a new event, created now, of an order, cart or product of its own: a failing handler holds
- * back what comes later of the same one, and would hold back every event that is made after it.
- */
+/** A new order, cart or product for each event, because a failing handler would hold back later events of the same one. */
 export function makeItsOwn(event: object): void {
-  const { data } = event as { readonly data: Record<string, string> }; // a fixture
+  const { data } = event as { readonly data: Record<string, string> };
   Object.assign(event, { id: newId('evt'), created: new Date().toISOString() });
   const entity = 'id' in data ? 'id' : 'product_id';
   data[entity] = newId((data[entity] ?? '').replace(/_.*$/, ''));
@@ -105,7 +101,6 @@ export function makeItsOwn(event: object): void {
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** An id in the form that the fixtures have. */
 function newId(prefix: string): string {
   const letters = Array.from(randomBytes(16), (byte) => LETTERS[byte % LETTERS.length]);
   return `${prefix}_${letters.join('')}`;

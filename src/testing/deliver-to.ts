@@ -36,7 +36,6 @@ const OPTIONS: KnownOptions<DeliverToOptions & { readonly as?: string }> = {
 };
 
 const TIMEOUT_MS = 10_000;
-/** Where an app or a handler has its webhook unless it is said. */
 export const DEFAULT_PATH = '/webhooks';
 
 /**
@@ -98,11 +97,7 @@ export async function deliverTo(
   return answerInTime(target, { path, headers: signedHeaders(bytes, secret, options), bytes }, timeoutMs, as);
 }
 
-/**
- * The answer of a target, which the service waits for so long and no longer.
- *
- * @throws DeliveryError `TIMEOUT`, and whatever the target throws
- */
+/** @throws DeliveryError `TIMEOUT`, or the error of the target */
 export async function answerInTime(
   target: DeliveryTarget | LambdaTarget,
   delivery: Pick<OutgoingDelivery, 'path' | 'headers' | 'bytes'>,
@@ -120,7 +115,7 @@ export async function answerInTime(
     return await Promise.race([answered, aborted(late.signal)]);
   } finally {
     clearTimeout(timer);
-    answered.catch(() => {}); // it may still fail when nobody waits any more
+    answered.catch(() => {}); // it may fail later
   }
 }
 
@@ -139,12 +134,10 @@ export interface DeliveryAnswer {
   readonly text: string;
 }
 
-/** The answer with this text, read where it is JSON. */
 function deliveryAnswer(status: number, headers: Headers, text: string): DeliveryAnswer {
   return { status, headers, text, body: parsed(text) };
 }
 
-/** A header that stands several times keeps all its values. */
 function headersOf(values: Readonly<Record<string, unknown>>): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(values)) {
@@ -207,18 +200,14 @@ export type DeliveryTarget =
   | InjectableTarget
   | Server;
 
-/** One signed POST, before it takes the form that its target wants. */
 interface OutgoingDelivery {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array;
-  /** until when an answer is waited for, on the clock of `performance.now()` */
   readonly endsAt: number;
-  /** aborted then */
   readonly late: AbortSignal;
 }
 
-/** Hands a delivery to whatever the target turns out to be. */
 async function handOver(
   target: DeliveryTarget | LambdaTarget,
   delivery: OutgoingDelivery,
@@ -259,7 +248,7 @@ function webRequest({ path, headers, bytes }: OutgoingDelivery, base: string | U
   return new Request(new URL(path, base), { method: 'POST', headers, body: Uint8Array.from(bytes) });
 }
 
-/** A handler of Hono looks for the request in the context that its app would give it. */
+/** A Hono handler reads this property of its context. */
 function noContext(request: Request): Request {
   return Object.defineProperty(request, 'req', {
     get() {
@@ -279,7 +268,7 @@ async function post(url: string | URL, { headers, bytes, late }: OutgoingDeliver
 
 type NodeListener = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => unknown;
 
-/** A server for this one delivery. What the handler throws is what the test sees. */
+/** A server for one delivery. */
 function throughServer(listener: NodeListener, delivery: OutgoingDelivery): Promise<DeliveryAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<DeliveryAnswer>();
   const server = createServer((request, response) => {

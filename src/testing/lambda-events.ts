@@ -1,7 +1,6 @@
 /** The format of the Lambda event: that of a REST API, an HTTP API, a function URL, or an Application Load Balancer. */
 export type LambdaShape = 'apigateway-v1' | 'apigateway-v2' | 'function-url' | 'alb';
 
-/** A POST as it comes to what stands before a function. */
 interface GatewayRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -13,7 +12,6 @@ const ACCOUNT_ID = '123456789012';
 const SOURCE_IP = '203.0.113.7';
 const TARGET_GROUP = 'arn:aws:elasticloadbalancing:eu-central-1:123456789012:targetgroup/webhooks/49e9d65c45c6791a';
 
-/** The event that a function is given for a POST, in each shape. */
 export const lambdaEvents: Readonly<Record<LambdaShape, (request: GatewayRequest) => object>> = {
   'apigateway-v1': ({ path, headers, bytes }) => ({
     resource: path,
@@ -75,7 +73,6 @@ function payload2({ path, headers, bytes }: GatewayRequest, domainName: string):
   };
 }
 
-/** Text goes as it is, and anything else as base64. */
 function bodyOf(bytes: Uint8Array): { readonly body: string; readonly isBase64Encoded: boolean } {
   const body = Buffer.from(bytes);
   const text = body.toString();

@@ -51,16 +51,12 @@ export function signedRequest(event: Deliverable, secret: Secret, init: SignedRe
   });
 }
 
-/**
- * The bytes that are sent: of an event, JSON with two decimals in amounts which never is what `JSON.stringify` writes, so
- * that a receiver that verifies what it has parsed and written again is found out.
- */
+/** Differs from `JSON.stringify`, to expose a receiver that verifies a rewritten body. */
 export function bytesOf(event: Deliverable): Uint8Array {
   if (event instanceof Uint8Array) return event;
   return Buffer.from(typeof event === 'string' ? event : writtenWithDecimals(event));
 }
 
-/** The headers that the service sends, with others beside them or in their place; names in small letters are the same. */
 export function signedHeaders(
   body: Uint8Array,
   secret: Secret | null,

@@ -99,7 +99,7 @@ export function testInbox(options: TestInboxOptions = {}): TestInbox {
         await rest();
         const due = await inbox.nextDue(EVERYTHING);
         if (due === null) return allOf(inbox);
-        // A processor looks for events every second, which on a disk costs more than the handlers of a test.
+        // The processor's look every second would cost more on a disk than the handlers.
         if (!isRunning()) clock.skipTo(Math.min(due, until));
         if (!(await clock.step(until))) throw new Error(leftOver(await allOf(inbox), withinMs, clock.isWaitedFor));
       }
@@ -128,18 +128,15 @@ function leftOver(events: readonly StoredEvent[], withinMs: number, isWaitedFor:
   );
 }
 
-/** An inbox that knows whether anything is under way in it. */
 interface WatchedInbox<Database> {
   readonly inbox: Inbox<Database>;
-  /** Resolves when no call is under way and no handler runs, or none that was not given its time. */
+  /** Resolves when no call is under way, and each handler has ended or had its time. */
   readonly rest: () => Promise<void>;
   readonly isRunning: () => boolean;
 }
 
-/** Turns of the event loop before waiting costs no processor time any more. */
 const BUSY_TURNS = 20;
 
-/** @param patienceMs - how long a handler is waited for, in real time */
 function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: number): WatchedInbox<Database> {
   const running = new Map<string, number>();
   let underWay = 0;
@@ -229,20 +226,18 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** The clock with what `handledAll` needs of it. */
 class SteppingClock implements TestClock {
   readonly #timers = new Set<Timer>();
   readonly #rest: () => Promise<void>;
   #now: number;
 
-  /** @param rest - resolves when all that a callback has set off is done */
   constructor(now: number, rest: () => Promise<void>) {
     this.#now = now;
     this.#rest = rest;
   }
 
   now(): number {
-    return Math.floor(this.#now); // whole milliseconds, as Date.now() gives them
+    return Math.floor(this.#now);
   }
 
   after(ms: number, callback: () => void): () => void {
@@ -258,17 +253,14 @@ class SteppingClock implements TestClock {
     await this.#rest();
   }
 
-  /** Whether anybody has asked to be called back. */
   get isWaitedFor(): boolean {
     return this.#timers.size > 0;
   }
 
-  /** Leaves out the time until then: timers that are due before it call back late. */
   skipTo(time: number): void {
     this.#now = Math.max(this.#now, time);
   }
 
-  /** Goes on to the next thing that happens by then; `false` when nothing does. */
   async step(until: number): Promise<boolean> {
     await this.#rest();
     let next: Timer | undefined;
