@@ -22,10 +22,9 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   /**
    * Stores an event unless its key is already known. Resolves when the event is durable.
    *
-   * @param deadline - a time on the clock of `performance.now()`, in milliseconds; the inbox drops an event that it has
-   * not begun to store by then
-   * @param start - asks the inbox to store the event in the state `processing`, because the caller will handle the
-   * event; the inbox may store it as `pending` instead
+   * @param deadline - a time on the clock of `performance.now()`; the inbox drops an event that it has not begun to
+   * store by then
+   * @param start - the caller will handle the event, so the inbox may store it as `processing`
    * @throws InboxUnavailableError if the inbox cannot confirm that it stored the event; it throws no other error
    */
   accept(event: IncomingEvent, deadline: number, start?: StartRequest): Promise<Acceptance>;
@@ -37,21 +36,17 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   readonly file?: string;
   /** The Postgres schema, to pass as `--schema`. Absent if the inbox is not in Postgres. */
   readonly schema?: string;
-  /**
-   * How many handlers can run `ctx.transaction` concurrently, if each of them needs its own connection. Absent if
-   * handlers take turns.
-   */
+  /** How many handlers can run `ctx.transaction` concurrently. Absent if handlers take turns. */
   readonly transactionsAtOnce?: number;
   /** The functions that `hookbox/ops` uses. Absent if the inbox does not support these functions. */
   readonly operations?: Operations;
   /**
-   * Maintains the data that operators see. The work is done in small steps, with pauses in which deliveries can be
-   * stored. Receivers and processors call this function about once a minute. Absent if the inbox needs no upkeep.
+   * Maintains the data that operators see, in small steps. Receivers and processors call this function about once a
+   * minute.
    *
    * @param options - `isOpen` is called before each step; `false` stops the upkeep. `upTo` is the `seq` of the last
-   * event to include; if it is set, the call keeps the process alive until the upkeep is done. Without `upTo`, upkeep
-   * continues while new events arrive. `report` is called with each fault that an operator must repair, and with advice
-   * on how to repair the fault.
+   * event to include; if it is set, the call keeps the process alive until the upkeep is done. `report` is called with
+   * each fault that an operator must repair.
    */
   upkeep?(options: {
     readonly now: () => number;
@@ -66,12 +61,7 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
 /** An inbox, whatever its database type. The functions of `hookbox/ops` accept such an inbox. */
 export type AnyInbox = Inbox<unknown>;
 
-/**
- * Refuses what is no inbox before the first delivery finds out.
- *
- * @param method - what is asked of it first
- * @throws ConfigurationError `INVALID_OPTION`
- */
+/** @throws ConfigurationError `INVALID_OPTION`, before the first delivery arrives */
 export function assertInbox(whose: string, inbox: unknown, method: keyof Inbox): void {
   const isObject = typeof inbox === 'object' && inbox !== null;
   if (isObject && typeof Reflect.get(inbox, method) === 'function') return;
@@ -83,8 +73,5 @@ export function assertInbox(whose: string, inbox: unknown, method: keyof Inbox):
   );
 }
 
-/**
- * The part of an inbox that `hookbox/ops` uses. An inbox without this part can receive and process events, but
- * operators cannot see its events.
- */
+/** The part of an inbox that `hookbox/ops` uses. */
 export interface Operations extends Search, Acts, Audit, Pruning, Erasure, Transfer, Counts, Marks, Waits, Pauses {}

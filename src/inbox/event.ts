@@ -1,6 +1,6 @@
 import type { Instant } from '../events/instant.ts';
 
-/** As long as the id of an event may be: both stand in one index, and Postgres takes a third of a page for an entry. */
+/** The ids of events have the same limit: one index holds both, and a Postgres index entry takes a third of a page. */
 export const LONGEST_ENDPOINT = 255;
 
 /** The key of an event: its endpoint and id. The key stays unique even after the event has been pruned. */
@@ -40,16 +40,13 @@ export interface Acceptance {
   readonly result: 'stored' | 'duplicate';
   /** `true` for a duplicate with a different body. The inbox keeps that body in addition to the stored one. */
   readonly conflict: boolean;
-  /** `true` for a duplicate whose body replaced the stored one, because the stored body was invalid or unverified. */
+  /** `true` for a duplicate whose body replaced the stored one, which was invalid or unverified. */
   readonly replaced: boolean;
-  /**
-   * The lease of an event that the inbox stored in the state `processing`. Absent for all other events, which wait
-   * until a processor claims them.
-   */
+  /** The lease of an event that the inbox stored in the state `processing`. */
   readonly started?: Started;
 }
 
-/** The lease under which an event was stored, for the caller of `accept`. */
+/** The lease under which an event was stored. */
 export interface Started {
   readonly seq: number;
   readonly fence: number;
@@ -73,19 +70,16 @@ export interface StoredEvent extends EventKey {
   readonly receivedAt: Date;
   /** How many times the service sent the event again. */
   readonly redeliveries: Occurrences;
-  /**
-   * How many times the service sent a different body, and the most recent of these bodies. `null` if the service never
-   * sent a different body.
-   */
+  /** How many times the service sent a different body, and the most recent of these bodies. `null` if never. */
   readonly conflict: (Occurrences & { readonly body: Uint8Array }) | null;
 }
 
-/** Whether an import has recorded the id only, because other code had handled the event. Other processed events have a type. */
+/** Whether an import recorded only the id. Other processed events have a type. */
 export function isImportedId({ state, type }: Pick<StoredEvent, 'state' | 'type'>): boolean {
   return state === 'processed' && type === null;
 }
 
-/** How many times something happened, and when: the first time, the last time and the twenty latest times. */
+/** How many times something happened, and when. */
 export interface Occurrences {
   readonly count: number;
   readonly firstAt: Date | null;
@@ -95,20 +89,16 @@ export interface Occurrences {
 }
 
 /**
- * The states of an event. Who moves an event in, and who takes it out:
+ * The states of an event, and how an event enters and leaves each:
  *
- * - `pending`: `accept` stores every valid event here; a failed attempt with attempts left and a rerun bring it back. A
- *   processor takes it out by claiming it; an operator by discarding it.
- * - `processing`: a processor holds a lease on it. The processor takes it out when the handler has ended; so does
- *   whoever finds that the lease has run out.
- * - `processed`: its handler succeeded. Final, unless an operator forces a rerun; pruning leaves a tombstone.
- * - `dead`: nobody will handle it unless somebody acts. `accept` puts invalid events here; a processor those that
- *   failed for the last time, or do not fit the application's schema. A rerun takes it out, and so does discarding it.
- * - `ignored`: no processor of its endpoint was seen for seven days that has a handler for its type. A processor with
- *   handlers for that endpoint puts it there once it has been due for ten minutes, and says so in the log. A rerun
- *   takes it out, and nothing else.
- * - `discarded`: an operator discarded it, or erased it while it was pending. A rerun takes it out, and nothing else;
- *   what is erased stays.
+ * - `pending`: new valid events, failed attempts with attempts left, and reruns. Leaves by a claim, or if an operator
+ *   discards it.
+ * - `processing`: a processor holds a lease. Leaves when the handler ends, or when another processor finds the lease
+ *   expired.
+ * - `processed`: the handler succeeded. Final, unless an operator forces a rerun; pruning leaves a tombstone.
+ * - `dead`: invalid events, and events whose last attempt failed. Leaves by a rerun or a discard.
+ * - `ignored`: no processor of its endpoint has handled its type for seven days. Leaves by a rerun.
+ * - `discarded`: an operator discarded it, or erased it while it was pending. Leaves by a rerun, unless it was erased.
  */
 export const eventStates = ['pending', 'processing', 'processed', 'dead', 'ignored', 'discarded'] as const;
 
@@ -118,22 +108,19 @@ export type EventState = (typeof eventStates)[number];
 /**
  * Why an event is dead.
  *
- * - `failed`: its handler failed for the last time, or said that no retry will help
- * - `crashed`: whatever ran it went away without a word three times
- * - `invalid`: authentic, but its envelope or data does not fit the schema: hookbox's, as it is received, or the
- *   application's, as it is handled
+ * - `failed`: its last attempt failed, or the handler said that no retry will help
+ * - `crashed`: three processes died while they handled it
+ * - `invalid`: its signature is right, but its body does not fit hookbox's schema or the application's
  */
 export const deadReasons = ['failed', 'crashed', 'invalid'] as const;
 
 /** Why an event is dead. */
 export type DeadReason = (typeof deadReasons)[number];
 
-/** The states of events that were not handled, and that nothing will happen to by itself. */
 export const putAwayStates = ['dead', 'ignored', 'discarded'] as const;
 
 export type PutAwayState = (typeof putAwayStates)[number];
 
-/** The states that an event can be pruned in: nothing will happen to it by itself. */
 export const prunableStates = ['processed', ...putAwayStates] as const;
 
 export type PrunableState = (typeof prunableStates)[number];

@@ -3,12 +3,10 @@ import { clearTimeout, performance, setImmediate, setTimeout } from '../host/rea
 import { InboxUnavailableError, messageOf } from '../errors.ts';
 import { unheld } from '../host/unheld-timer.ts';
 
-/** The outcome of one job; `busy` if another connection has the lock, so that the job is tried again. */
+/** `busy` if another connection has the lock; the job is then tried again. */
 export type CommitOutcome = { readonly result: unknown } | { readonly failure: InboxUnavailableError } | 'busy';
 
 /**
- * Commits jobs together, and returns their outcomes in the same order.
- *
  * @param isAgain - the jobs were `busy` before: no later job may be committed before them
  * @param answer - answers a job that is durable before the others of its group are done
  */
@@ -18,7 +16,6 @@ export type CommitGroup<Job> = (
   answer: AnswerJob,
 ) => readonly CommitOutcome[] | Promise<readonly CommitOutcome[]>;
 
-/** @param at - the place of the job in its group */
 export type AnswerJob = (at: number, result: unknown) => void;
 
 export function unavailable(failure: unknown): InboxUnavailableError {
@@ -36,7 +33,6 @@ interface Waiting<Job> {
 
 export interface QueueLimits {
   readonly maxWaiting: number;
-  /** how many bytes of bodies may wait */
   readonly maxWaitingBytes: number;
   /** how many groups may be committed at once; two unless set */
   readonly mostUnderWay?: number;
@@ -45,9 +41,8 @@ export interface QueueLimits {
 /** A commit must not grow with the queue, because its jobs wait for it. */
 const MAX_GROUP = 512;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
-/** One group is written while the next one is ready. */
 const MOST_UNDER_WAY = 2;
-/** If a commit takes longer, the next group is formed only when it is needed, so that it has all jobs until then. */
+/** After a longer commit, the next group is formed only when it is needed, so that it has all jobs until then. */
 const SLOW_COMMIT_MS = 4;
 const HANDOVER_MS = 1;
 const BUSY_RETRY_MS = 25;
@@ -55,9 +50,8 @@ const CLOSE_LIMIT_MS = 10_000;
 const LATE_LOOK_MS = 1_000;
 
 /**
- * Commits the jobs of one turn of the event loop in one transaction, with one sync of the disk, and then answers them. It waits
- * for a lock without blocking. A job that has not begun by its deadline leaves the queue, also while the disk hangs. The commit
- * may happen at once, or in another thread.
+ * Commits the jobs of one turn of the event loop in one transaction, with one sync of the disk, and then answers them.
+ * A job that has not begun by its deadline leaves the queue, even while the disk hangs.
  */
 export class GroupCommit<Job> {
   readonly #commit: CommitGroup<Job>;
@@ -85,10 +79,8 @@ export class GroupCommit<Job> {
   }
 
   /**
-   * Does a job in the next transaction, and resolves with its result when it is durable.
-   *
    * @param job - it may be done again after a rollback
-   * @param bytes - what the job holds in memory while it waits
+   * @param bytes - the memory that the job holds while it waits
    * @param deadline - on the clock of `performance.now()`
    * @throws InboxUnavailableError
    */
@@ -102,10 +94,7 @@ export class GroupCommit<Job> {
     return this.#enqueue(job, bytes, deadline);
   }
 
-  /**
-   * As `submit`, for moves of stored events. The number of handlers bounds them, and an attempt that ended must be written
-   * however many deliveries wait.
-   */
+  /** Has no limit: the number of handlers bounds the moves, and each ended attempt must be written. */
   submitMove(job: Job): Promise<unknown> {
     return this.#enqueue(job, 0, Infinity);
   }
@@ -120,10 +109,7 @@ export class GroupCommit<Job> {
     });
   }
 
-  /**
-   * Takes no more jobs, and resolves when all jobs are settled, or after ten seconds; the caller then ends the group that is
-   * still being committed.
-   */
+  /** Resolves when all jobs are settled, or after ten seconds. */
   close(): Promise<void> {
     this.#closed = true;
     this.#giveUpAt = Math.min(this.#giveUpAt, performance.now() + CLOSE_LIMIT_MS);
@@ -143,7 +129,6 @@ export class GroupCommit<Job> {
     });
   }
 
-  /** For how long the group that began last is being committed; 0 if there is none. */
   get underWayMs(): number {
     return this.#groupsUnderWay === 0 ? 0 : performance.now() - this.#lastBegunAt;
   }
@@ -164,7 +149,6 @@ export class GroupCommit<Job> {
     else setTimeout(this.#flush, delayMs);
   }
 
-  /** Whether to form the next group later, because the current commit still takes a while: more jobs may come until then. */
   #isHeldBack(): boolean {
     if (this.#groupsUnderWay === 0 || this.#lastTookMs < SLOW_COMMIT_MS || this.#waiting.length >= MAX_GROUP)
       return false;
@@ -195,7 +179,6 @@ export class GroupCommit<Job> {
 
   #run(group: readonly Waiting<Job>[]): void {
     const jobs = group.map(({ job }) => job);
-    // The later outcomes of the group have no effect on a promise that is resolved.
     const done = this.#commit(jobs, this.#busyTurns > 0, (at, result) => group[at]?.resolve(result));
     if (!(done instanceof Promise)) return this.#settle(group, done);
     this.#underWay += group.length;

@@ -3,7 +3,7 @@ import { LATE, startDeadline, withinDeadline } from '../host/host-limits.ts';
 
 export const PING_LIMIT_MS = 2_000;
 
-/** Asks whether deliveries could be stored now. Who asks while an answer is under way gets the same one. */
+/** Checks whether deliveries can be stored now. Concurrent callers share one check. */
 export function pinger(write: () => Promise<void>): () => Promise<void> {
   // A lock may be held for hours, with probes every few seconds.
   let underWay: Promise<void> | null = null;

@@ -63,12 +63,11 @@ import type {
 } from './work.ts';
 
 /**
- * What the operations below need of an engine that answers immediately. Each operation loads events, lets a plan decide, and
- * saves its changes, in the transaction of its caller.
+ * An engine that answers immediately. Each operation loads events, lets a plan decide, and saves the changes, in its
+ * caller's transaction.
  */
 export interface SyncStore extends Store<'sync'>, Counting {
   ahead(event: IncomingEvent): Ahead;
-  /** Stores an event, under a lease if it has one; `null` if its key is known. */
   insert(event: IncomingEvent, first: FirstState, lease?: NewLease): Lease | null;
   known(key: EventKey): KnownEvent;
   saveAgain(change: DeliveredAgain): void;
@@ -80,26 +79,20 @@ export interface SyncStore extends Store<'sync'>, Counting {
   handledTypes(): readonly HandledType[];
   isAnybodyThere(since: number): boolean;
   parkedAfter(seq: number, limit: number, handledSince: number): readonly ParkedEvent[];
-  /** Ready types from a position on. Leaves out endpoints at which a processor has handled every type since `gone`. */
+  /** Leaves out endpoints at which a processor has handled every type since `gone`. */
   readyTypes(endpoints: Scope['endpoints'], from: TypePosition, gone: number, limit: number): readonly ReadyType[];
   waitingOf(types: readonly ReadyType[], dueBy: number, limit: number): WaitingEvents;
   ignore(seqs: readonly number[], now: number): void;
-  /** All types of pending events; each count ends at some bound. */
   pendingTypes(): readonly PendingType[];
-  /** Types of events that were ignored since then; each count ends at some bound. */
   ignoredTypes(scope: Scope, since: number): readonly TypeTotal[];
-  /** @param readFrom - the body that its content was read from */
   eventToRerun(key: EventKey, readFrom: Uint8Array | undefined): EventToRerun | undefined;
   toPending(event: EventKey & Pick<EventToRerun, 'entity'>, content: Content, now: number): void;
-  /** Events that were processed before a time and have a body, those of an endpoint in the order of that time. */
+  /** Processed events with a body; those of an endpoint in the order in which they were processed. */
   prunable(endpoints: Scope['endpoints'], before: number, limit: number): readonly SizedEvent[];
-  /** Leaves tombstones of events: their bodies go, other bodies beside them, and what errors said. */
   prune(seqs: readonly number[]): void;
-  /** What may be claimed next in these queues; types that were announced since then count as handled. */
   nextInQueues(queues: readonly Queue[], handledSince: number): readonly NextInQueue[];
 }
 
-/** What an engine keeps about processors, and about waiting events by type. */
 export type Announcements = Pick<
   SyncStore,
   | 'noteScope'
@@ -117,15 +110,13 @@ export type Announcements = Pick<
   | 'ignoredTypes'
 >;
 
-/** How far a claim that takes several transactions has come. */
 export interface ClaimProgress {
   /** the newest event when the claim began: later ones must not keep it from ending */
   newestSeq: number | null;
-  /** receives the crashes that the claim finds; report them once its transaction is durable */
+  /** report these once the transaction is durable */
   readonly crashed: CrashedEvent[];
 }
 
-/** Claims due events; `more` if it has to go on in another transaction before it can claim anything. */
 export function claimDue(
   store: SyncStore,
   request: NumberedClaim,
@@ -172,7 +163,6 @@ function startClaim(
   let start = store.startClaim(asked);
   let isBehind = false;
   if (start.isSetBack) {
-    // For one event, a processor moves what is left.
     isBehind = store.followClock(request) && onlyFor === undefined;
     start = store.startClaim(asked);
   } else {
@@ -205,7 +195,6 @@ export function renewLeases(
   return store.renew(leases, now + leaseMs, isClosing);
 }
 
-/** @param again - an earlier call may have settled the attempt without an answer */
 export function settle(store: SyncStore, lease: Lease, settlement: Settlement, now: number, again = false): Settled {
   const [event] = store.held([lease], seenSince(now));
   const [before] = again && !isRunning(event) ? store.outcomesUnder([lease]) : [];
@@ -227,7 +216,6 @@ export function settleInTransaction(
   return changes !== null;
 }
 
-/** Stores an event unless its key is known. With a start, it is stored under a lease if nothing has to run before it. */
 export function accept(store: SyncStore, event: IncomingEvent, start?: NumberedStart): Acceptance {
   const acceptance = acceptNew(store, event, start) ?? acceptAgain(store, event);
   countDelivery(store.counts, event, acceptance);
@@ -339,16 +327,15 @@ export function processors(store: SyncStore, now: number): ProcessorsSeen {
   return processorsSeen(store.processorsAfter(seenSince(now)), store.handledTypes());
 }
 
-/** An `await` inside a transaction would commit early, so a function that is asynchronous is refused before it runs. */
+/** An `await` inside a transaction would commit early. */
 export function refuseAsyncFunction(work: unknown): void {
   if (Object.prototype.toString.call(work) === '[object AsyncFunction]') throw notSynchronous();
 }
 
-/** And one that only turns out to be, before anything is committed. */
 export function refusePromise(result: unknown): void {
   const isThenable = typeof result === 'object' && result !== null && 'then' in result;
   if (!isThenable || typeof result.then !== 'function') return;
-  // It has no business failing on its own as well. Other thenables, such as query builders, begin to work when asked.
+  // Only a promise: other thenables, such as query builders, begin to work when `then` is called.
   if (result instanceof Promise) result.catch(() => {});
   throw notSynchronous();
 }

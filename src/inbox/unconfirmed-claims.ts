@@ -4,28 +4,22 @@ import type { NumberedClaim, NumberedStart } from './rules/claim.ts';
 import type { ClaimRequest, Lease, Settled, StartRequest } from './work.ts';
 
 /**
- * Claims and starts of this process that may be committed, although their answers were lost: a thread died, or a connection
- * was lost after COMMIT was sent. Each lease carries the number of its claim. The next claim gives back the leases of lost
- * claims, and reports the crashes that they found.
+ * Claims and starts that may be committed although their answers were lost: a thread died, or a connection was lost
+ * after COMMIT was sent. Each lease carries the number of its claim. The next claim releases the leases of lost claims,
+ * and reports the crashes that they found.
  *
- * Numbers are random, because processes do not share a counter. On SQLite, a number is a half of the fence, so it has 32 bits:
- * the few processes of one machine hold some dozens of leases. On Postgres it has 48 bits. If thousands of claims are lost
- * while other machines hold thousands of leases, the chance that one of these leases has the same number is one in millions.
+ * Numbers are random, because processes do not share a counter: 32 bits on SQLite, where few processes share a file,
+ * and 48 bits on Postgres.
  */
 export class UnconfirmedClaims {
   readonly #numbers: number;
   #lost: readonly number[] = [];
 
-  /** @param bits - at most 48 */
   constructor({ bits }: { readonly bits: number }) {
     this.#numbers = 2 ** bits - 1;
   }
 
-  /**
-   * Makes one transaction of a claim.
-   *
-   * @param mayBeDone - whether the transaction may be committed although `ask` failed
-   */
+  /** @param mayBeDone - whether the transaction may be committed although `ask` failed */
   async claim<Answer>(
     request: ClaimRequest,
     ask: (claim: NumberedClaim & Required<Pick<NumberedClaim, 'number' | 'lostClaims'>>) => Promise<Answer>,
@@ -33,7 +27,7 @@ export class UnconfirmedClaims {
   ): Promise<Answer> {
     const lostClaims = this.#lost;
     this.#lost = [];
-    // Nobody holds a lease of a lost claim, so its number is used again: each claim adds at most one number.
+    // A lost claim's number is used again, so each claim adds at most one number.
     const number = lostClaims[0] ?? this.#newNumber();
     try {
       return await ask({ ...request, number, lostClaims });
@@ -43,11 +37,7 @@ export class UnconfirmedClaims {
     }
   }
 
-  /**
-   * Stores an event as running.
-   *
-   * @param ask - without a start, it stores the event for a claim
-   */
+  /** @param ask - without a start, it stores the event for a claim */
   async start<Answer>(
     request: StartRequest,
     ask: (start: NumberedStart | undefined) => Promise<Answer>,
@@ -76,7 +66,7 @@ export class UnconfirmedClaims {
 export class UnconfirmedSettlements {
   readonly #leases = new WeakSet<Lease>();
 
-  /** @param ask - told whether an earlier call may have ended the attempt */
+  /** @param ask - its argument says whether an earlier call may have settled the attempt */
   async settle(lease: Lease, ask: (again: boolean) => Promise<Settled>): Promise<Settled> {
     try {
       return await ask(this.#leases.has(lease));

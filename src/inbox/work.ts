@@ -1,10 +1,7 @@
 import type { EventKey, IncomingEvent, DeadReason } from './event.ts';
 import type { SqliteDatabase } from './sqlite/opening/database.ts';
 
-/**
- * The right of one processor to run the handler of one event for a limited time. The fence grows with each claim, so it
- * identifies the current holder.
- */
+/** The right of one processor to run the handler of one event for a limited time. Each claim has a larger fence. */
 export interface Lease {
   readonly seq: number;
   readonly fence: number;
@@ -16,11 +13,10 @@ export interface Scope {
   readonly endpoints: readonly string[] | '*';
   /** The types with a handler; `'*'` for all types. */
   readonly types: readonly string[] | '*';
-  /** If `types` is `'*'`, the types that have their own handler. Metrics count the events of these types separately. */
+  /** If `types` is `'*'`, the types that have their own handler. Metrics count these types separately. */
   readonly named?: readonly string[];
 }
 
-/** Everything there is. */
 export const EVERYTHING: Scope = { endpoints: '*', types: '*' };
 
 /** A processor's request for events. */
@@ -32,37 +28,32 @@ export interface ClaimRequest extends Scope {
   /** With `true`, each entity has at most one live lease, and its events are claimed in order. */
   readonly ordered: boolean;
   /**
-   * Leases that the caller holds and whose handlers are still running. The claim renews those of these leases that have
-   * run out.
+   * Leases whose handlers are still running. The claim renews those that have run out.
    *
    * @defaultValue none
    */
   readonly holds?: readonly Lease[];
   /**
-   * Other processors' leases that end before this time are treated as having run out. If the process was suspended or
-   * unable to write, this is the last time at which the process was able to write. In milliseconds since 1970.
+   * Other processors' leases that end before this time count as expired. After a suspension or a full disk, this is
+   * when the process could last write. In milliseconds since 1970.
    *
    * @defaultValue `now`
    */
   readonly expiredBy?: number;
   /**
-   * Processors seen since this time count as running. An older event of a type that one of these processors handles
-   * holds back newer events of its entity. In milliseconds since 1970.
+   * Processors seen since this time count as running, so events of their types hold back newer events of the entity. In
+   * milliseconds since 1970.
    *
    * @defaultValue ten minutes before `now`
    */
   readonly handledSince?: number;
   /**
    * How many more events of each type the caller can take. `'*'` is the total for all types without their own handler.
-   * A type that is not listed has no limit.
    */
   readonly room?: Readonly<Record<string, number>>;
 }
 
-/**
- * A receiver whose processor has room for a new event sends this request with the event. The request asks the inbox to
- * store the event in the state `processing`, under a lease, if no other event must be handled first.
- */
+/** Asks the inbox to store a new event in the state `processing`, if no other event must be handled first. */
 export type StartRequest = Pick<ClaimRequest, 'now' | 'leaseMs' | 'ordered'>;
 
 /** The number of events with the same endpoint and type. */
@@ -84,10 +75,7 @@ export interface Announced {
 
 /** Events that have been pending for ten minutes and that no running processor handles. */
 export interface UnhandledType extends TypeCount {
-  /**
-   * When a processor that handles these events was last seen. `null` if processors are running, but no processor has
-   * ever handled this endpoint.
-   */
+  /** When a processor that handles these events was last seen. `null` if no processor ever handled this endpoint. */
   readonly since: Date | null;
 }
 
@@ -105,8 +93,7 @@ export interface RunningProcessor extends Scope {
   readonly name: string;
   readonly startedAt: Date;
   /**
-   * When the processor last announced itself. A processor announces itself every five minutes, and counts as gone after
-   * ten minutes without an announcement.
+   * When the processor last announced itself, which it does every five minutes. It counts as gone after ten minutes.
    */
   readonly seenAt: Date;
 }
@@ -162,8 +149,8 @@ export interface CrashedEvent extends EventKey {
   /** `null` unless the handler committed the transaction itself. */
   readonly error: AttemptError | null;
   /**
-   * Set if the processor that held the lease was closing. The attempt then counts as interrupted, not as crashed, and
-   * the handler will run again.
+   * Set if the processor that held the lease was closing. The attempt counts as interrupted, and the handler will run
+   * again.
    */
   readonly wasClosing?: true;
 }
@@ -184,8 +171,7 @@ export type Settlement =
   /** The attempt does not count, because `close()` ended it or the database file is unavailable. */
   | { readonly outcome: 'interrupted'; readonly dueAt?: number }
   /**
-   * Its transaction already committed, so the event is processed and only its lease ends. `error`: the error that the
-   * handler threw afterwards.
+   * The transaction already committed, so only the lease ends. `error`: the error that the handler threw afterwards.
    */
   | { readonly outcome: 'committed'; readonly error?: AttemptError };
 
@@ -197,7 +183,7 @@ export interface Attempt {
   readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
   readonly startedAt: Date;
   readonly endedAt: Date;
-  /** The error, if any. A processed attempt has an error if its handler threw after the commit. */
+  /** A processed attempt has an error if its handler threw after the commit. */
   readonly error: AttemptError | null;
   /** Why the handler skipped the event, if it did. */
   readonly skipped?: string;
@@ -207,61 +193,56 @@ export interface Attempt {
 export interface TransactionAttempt {
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Aborted when the processor gives up the attempt. When this happens, `work` loses its connection and its locks. */
+  /** Aborted when the processor gives up the attempt. `work` then loses its connection and its locks. */
   readonly givenUp?: AbortSignal | undefined;
   /** Called after `work`: returns why the handler skipped the event, if it did. */
   readonly skipped?: (() => string | undefined) | undefined;
 }
 
 /**
- * The part of an inbox that processors use. Each call is atomic, and its changes are durable when its promise resolves.
+ * The part of an inbox that processors use. Each call is atomic, and durable when its promise resolves.
  *
  * @typeParam Database - the database that a handler's transaction uses
  */
 export interface WorkQueue<Database = DefaultDatabase> {
   /**
-   * Claims up to `limit` due events, oldest first. The call also releases leases that have run out. If the clock was
-   * set back, the call first moves leases and due times from before the change back by the same amount.
+   * Claims up to `limit` due events, oldest first, and releases expired leases. If the clock was set back, the call
+   * first moves earlier leases and due times back by the same amount.
    */
   claim(request: ClaimRequest, limit: number, tell?: TellCrashed): Promise<readonly ClaimedEvent[]>;
   /**
-   * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity. Returns `settled`
-   * if the event does not need to be handled, or if its type is paused. Releases only leases of this event and its
-   * entity, if these leases have run out.
+   * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity, and `settled` if
+   * the event need not be handled or its type is paused.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /**
-   * Renews leases and returns those still held. A lease that has run out is still held until another processor takes
-   * over its event.
+   * Renews leases and returns those still held. An expired lease is held until another processor takes over its event.
    *
-   * @param isClosing - `true` if the processor is closing; an attempt whose lease then runs out counts as interrupted,
-   * not as crashed
+   * @param isClosing - `true` if the processor is closing; if the lease then expires, the attempt counts as interrupted
    */
   renew(leases: readonly Lease[], now: number, leaseMs: number, isClosing?: boolean): Promise<readonly Lease[]>;
   /**
-   * Ends an attempt and its lease, even if the lease ran out, unless another processor has taken over the event. In
-   * that case, `settle` changes nothing and returns `false`. Returns `committed alone` if the function in
-   * `ctx.transaction` sent COMMIT itself; the event is then dead.
+   * Ends an attempt and its lease. Returns `false` if another processor has taken over the event. Returns `committed
+   * alone` if the function in `ctx.transaction` sent COMMIT itself; the event is then dead.
    */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
    * Runs `work` and marks the event as processed in one transaction. The lease then blocks the entity until `settle`
    * ends the attempt as `committed` or the lease runs out.
    *
-   * @throws TransactionError, or the error of `work` or of the commit; in each case, nothing is committed unless `work`
-   * ended the transaction itself
+   * @throws TransactionError, or the error of `work` or of the commit; nothing is committed unless `work` ended the
+   * transaction itself
    */
   transaction<T>(lease: Lease, work: (database: Database) => T, attempt: TransactionAttempt): Promise<T>;
   /**
-   * Returns the time when the next event of a scope is due or the next lease runs out, in milliseconds since 1970.
-   * Events of paused types do not count. Returns `null` if there is no such event or lease.
+   * Returns when the next event of a scope is due or the next lease expires, in milliseconds since 1970. Leaves out
+   * paused types. Returns `null` if there is neither.
    */
   nextDue(scope: Scope): Promise<number | null>;
   /**
    * Records the types that this processor handles, and checks events that are waiting for other events. With
-   * `ignoreBefore`, the call also sets events of these endpoints to ignored if they were due before that time and no
-   * processor has handled their type since then or in the last seven days. Each call does a limited part of the work;
-   * repeat the call while `more` is `true`.
+   * `ignoreBefore`, also ignores events that were due before that time and whose type no processor has handled since
+   * then or in the last seven days. Each call does a limited part of the work; repeat it while `more` is `true`.
    *
    * @param processor - the processor to record, which `processors` then lists
    */
@@ -271,27 +252,21 @@ export interface WorkQueue<Database = DefaultDatabase> {
   /** Returns the running processors, and for each type, when a processor that handles this type was last seen. */
   processors(now: number): Promise<ProcessorsSeen>;
   /**
-   * Counts, by endpoint and type, the pending events that no running processor handles. `handledSince` is in milliseconds
-   * since 1970, ten minutes before `now` by default. A processor seen since then counts as running.
+   * Counts, by endpoint and type, the pending events that no running processor handles. A processor seen since
+   * `handledSince` counts as running; by default ten minutes before `now`. In milliseconds since 1970.
    */
   unhandled(now: number, handledSince?: number): Promise<readonly UnhandledType[]>;
-  /**
-   * Counts, by endpoint and type, the events that were set to ignored at or after `since` because they had no handler.
-   * `since` and `now` are in milliseconds since 1970.
-   */
+  /** Counts, by endpoint and type, the events that were ignored at or after `since`. In milliseconds since 1970. */
   ignoredSince(scope: Scope, since: number, now: number): Promise<readonly IgnoredType[]>;
-  /**
-   * Calls `listener` when this inbox has stored an event that may be due. Returns a function that removes the listener.
-   */
+  /** Calls `listener` when this inbox has stored an event that may be due. Returns a function that removes it. */
   onPending(listener: () => void): () => void;
   /** Returns the attempts of an event, oldest first. */
   attempts(key: EventKey): Promise<readonly Attempt[]>;
   /**
-   * Sets a dead, ignored or discarded event back to pending. `content` comes from the body of the event, parsed with
-   * the current schemas. Returns `false` for an event in any other state.
+   * Sets a dead, ignored or discarded event back to pending. Returns `false` for an event in any other state.
    *
-   * @param readFrom - the body that `content` was parsed from; if the stored body has been replaced since, nothing
-   * changes
+   * @param content - from the event's body, parsed with the current schemas
+   * @param readFrom - the body that `content` was parsed from; if the stored body has changed since, nothing changes
    */
   rerun(
     key: EventKey,
@@ -299,10 +274,7 @@ export interface WorkQueue<Database = DefaultDatabase> {
     now: number,
     readFrom?: Uint8Array,
   ): Promise<boolean>;
-  /**
-   * Turns up to `limit` events of these endpoints into tombstones, if they were processed before `processedBefore`.
-   * Returns the number of new tombstones; 0 if no such events are left.
-   */
+  /** Turns up to `limit` events that were processed before `processedBefore` into tombstones. Returns their number. */
   prune(endpoints: Scope['endpoints'], processedBefore: number, limit: number): Promise<number>;
 }
 

@@ -9,24 +9,20 @@ import { rerunOfferedSince, seenSince, wasSeenAfter } from '../inbox/rules/proce
 import type { Announced, Scope, IgnoredType, UnhandledType } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 
-/** Announces that a processor is running, and puts away events that wait in vain. */
 interface Announcer {
-  /** Resolves when others know. The function it resolves with looks through the events that wait, which may take long. */
+  /** Resolves when the inbox knows. The returned function checks the waiting events, which may take long. */
   announce(): Promise<() => Promise<void>>;
   /**
-   * After a sleep, or a clock that was set forward, it looks gone to whoever asks, until it is announced again. Nothing is
-   * put away for that, and it does not count in what tells others to be gone: no time may have passed.
+   * After a sleep, or a clock that was set forward, the processor seems gone until it announces itself again. Ignores
+   * no events, because no time may have passed.
    */
   showAgain(): Promise<void>;
-  /** Says in the log what was put away before this processor came. */
   tellWhatWasPutAway(): Promise<void>;
-  /** A processor that was seen since then counts as running. */
   handledSince(now: number): number;
-  /** This processor ends. Others hear of it by themselves, if that cannot be said. */
+  /** If the inbox cannot be reached, the processor counts as gone ten minutes later. */
   leave(): Promise<void>;
 }
 
-/** After each step the writer is left alone for so many times as long. */
 const REST = 3;
 
 export function createAnnouncer({
@@ -46,12 +42,12 @@ export function createAnnouncer({
   const log = unhandledLog(logger);
   const name = `${process.pid}-${randomBytes(4).toString('hex')}`;
   let startedAt: number | null = null;
-  /** what the clock showed when it was announced last */
+  /** the time of the last announcement */
   let shownAt: number | null = null;
   let announcing: Promise<unknown> = Promise.resolve();
   let hasLeft = false;
 
-  /** Step by step, so that deliveries and claims come in between, however much waits. */
+  /** In steps, so that deliveries and claims come in between. */
   async function sweep(first: Announced, ignoreBefore: number | null): Promise<Announced['ignored']> {
     const counts = new Map<string, Announced['ignored'][number]>();
     for (let step = first; ;) {
@@ -79,7 +75,7 @@ export function createAnnouncer({
     handledSince: (now) => presence.handledSince(now),
     async announce() {
       const now = clock.now();
-      // A processor without handlers may be a mistake, so it puts nothing away.
+      // A processor without handlers may be a mistake, so it ignores no events.
       const ignoreBefore = scope.types.length === 0 ? null : presence.ignoreBefore(now);
       const first = await announceAt(now, ignoreBefore);
       presence.announced(now);
@@ -96,13 +92,13 @@ export function createAnnouncer({
     },
     async leave() {
       hasLeft = true;
-      // One that is under way would announce it again.
+      // An announcement in progress would add the processor again.
       await announcing;
       if (startedAt === null) return;
       try {
         await inbox.leave(name);
       } catch {
-        // The inbox cannot be reached. Silence says the same ten minutes later.
+        // The processor counts as gone ten minutes later.
       }
     },
     async tellWhatWasPutAway() {
@@ -116,7 +112,7 @@ export function createAnnouncer({
 
 const HOUR_MS = 60 * 60_000;
 
-/** Says in the log which events no processor handles. A type is the sender's text: all unknown types are reported as one. */
+/** A type is the sender's text, so all unknown types are reported as one. */
 function unhandledLog(logger: Logger) {
   const seldom = throttle(HOUR_MS);
   const told = new Set<string>();
@@ -124,7 +120,6 @@ function unhandledLog(logger: Logger) {
     JSON.stringify([endpoint, isEventType(type) ? type : 'other']);
 
   return {
-    /** Once for each type. */
     ignored(ignored: Announced['ignored']): void {
       for (const { endpoint, type, count } of ignored) {
         const kind = kindOf(endpoint, type);
@@ -138,7 +133,6 @@ function unhandledLog(logger: Logger) {
       }
     },
 
-    /** Events that wait for a processor. */
     waiting(unhandled: readonly UnhandledType[]): void {
       for (const { endpoint, type, count, more, since } of unhandled) {
         const facts = { endpoint, type: oneLine(type), waiting: more ? `more than ${count}` : count };
@@ -162,10 +156,7 @@ function unhandledLog(logger: Logger) {
       }
     },
 
-    /**
-     * Events that were put away before this processor came do not come back by themselves: a new handler must not write
-     * to the customers of a whole week.
-     */
+    /** Ignored events stay ignored: a new handler must not write to the customers of a whole week. */
     putAway(ignored: readonly IgnoredType[], { types }: Pick<Scope, 'types'>, since: Date, inbox: NamedInbox): void {
       for (const endpoint of new Set(ignored.map((one) => one.endpoint))) {
         const here = ignored.filter((one) => one.endpoint === endpoint && one.handled);
@@ -182,7 +173,6 @@ function unhandledLog(logger: Logger) {
   };
 }
 
-/** The command that reruns what was ignored for want of a handler. */
 export function rerunIgnoredCommand(
   {
     endpoint,
@@ -200,24 +190,21 @@ export function rerunIgnoredCommand(
   ].join(' ');
 }
 
-/** Which processors are running, as one of them may judge. */
 interface Presence {
-  /** This processor has announced itself, as it does every five minutes. */
   announced(now: number): void;
   /** A processor that was seen since then is running; milliseconds since 1970. */
   handledSince(now: number): number;
-  /** For the announcement that is made now: what has been due since then may be put away; `null` for nothing yet. */
+  /** Events that have been due since then may be ignored; `null` for none yet. */
   ignoreBefore(now: number): number | null;
 }
 
 /**
- * When the clock jumps forward, as on a machine that was suspended, all other processors seem to have gone long ago. So a
- * processor counts as gone only if it was not seen since this one's own announcement before last. Timers do not jump, so
- * ten minutes have really passed since then, in which each running processor has announced itself too. Of what the clock
- * showed at these announcements the earliest counts, because the clock may have been wrong for a while.
+ * When the clock jumps forward, as after a suspension, all other processors seem to have gone. So a processor counts as
+ * gone only if it was not seen since this one's announcement before last: ten minutes have really passed since then,
+ * because timers do not jump. The earliest of these times counts, because the clock may have been wrong for a while.
  */
 export function createPresence(): Presence {
-  /** what the clock showed at the last three announcements */
+  /** the times of the last three announcements */
   const readings: number[] = [];
   return {
     announced(now) {

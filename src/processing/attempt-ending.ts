@@ -9,29 +9,25 @@ import type { EndedAttempt, AttemptEnd } from './attempt-log.ts';
 import type { LoggedAttempt } from './run-attempt.ts';
 import type { Timers } from './timers.ts';
 
-/** How attempts end, in a processor and in inline mode: their end is written, or their event is given back. */
+/** Writes how attempts end, and releases events, in a processor and in inline mode. */
 export interface AttemptEnding {
   /**
-   * An attempt has begun: its lease is kept.
+   * Keeps the lease of an attempt.
    *
    * @param ended - resolves when its end is written; `close` waits for it
    */
   hold(lease: Lease, attempt: LoggedAttempt, ended: Promise<unknown>): void;
-  /**
-   * Writes how an attempt ended, lets go of its lease, and tells.
-   *
-   * @returns what it counts as: nothing when another has taken the event over
-   */
+  /** @returns `lost` if another processor has taken over the event */
   write(lease: Lease, attempt: LoggedAttempt, end: AttemptEnd): Promise<AttemptEnd>;
-  /** Ends an attempt that still runs. The fence keeps what its handler does from here on from counting. */
+  /** Releases the event of a running attempt. Later results of its handler do not count. */
   giveBack(lease: Lease, attempt: LoggedAttempt): Promise<void>;
-  /** Gives back what was claimed too late: its handlers do not even start. */
+  /** Releases events whose handlers have not started. */
   giveBackUnrun(claiming: Promise<readonly ClaimedEvent[]>): Promise<void>;
   /**
-   * Says in the inbox that the processor closes, waits for handlers that run, then aborts their signals, waits a moment more, and
-   * gives back the remaining leases. It takes `closeMs` at most.
+   * Waits for running handlers, then aborts their signals, waits a moment more, and releases the remaining events,
+   * within `closeMs`.
    *
-   * @param claiming - a claim that is under way; its leases are given back
+   * @param claiming - a claim in progress, whose events are released
    */
   close(claiming?: Promise<unknown> | null): Promise<void>;
 }
@@ -44,10 +40,9 @@ export interface AttemptEndingOptions {
   readonly leases: LeaseRenewal;
   readonly closeMs: number;
   readonly failed: (what: string, failure: unknown) => void;
-  /** Who is told how an attempt has ended, once that is written. */
   readonly tell: readonly {
     ended(attempt: EndedAttempt, end: AttemptEnd): void;
-    /** Its handler ran on when `close` gave its event back. */
+    /** Its handler was still running when `close` released its event. */
     outlived?(attempt: EndedAttempt): void;
   }[];
 }
@@ -62,13 +57,13 @@ export function attemptEnding({
   failed,
   tell,
 }: AttemptEndingOptions): AttemptEnding {
-  /** the ends of attempts that are not written yet */
+  /** attempts whose end is not written yet */
   const running = new Map<Promise<unknown>, { readonly lease: Lease; readonly attempt: LoggedAttempt }>();
   const givingBack = new Set<Promise<void>>();
-  /** those whose end was told: two writes of it may both find it written, where the first was not answered in time */
+  /** attempts that were reported: two writes may both find the end written */
   const known = new WeakSet<LoggedAttempt>();
 
-  /** Tried until it is written: a handler that has succeeded must not count as crashed because the disk was full. */
+  /** Retries until it is written: a handler that succeeded must not count as crashed because the disk was full. */
   async function settle(lease: Lease, settlement: Settlement): Promise<Settled> {
     const endedAt = clock.now();
     for (;;) {
@@ -111,7 +106,7 @@ export function attemptEnding({
     const settlement = settlementOf(end);
     if (settlement === null) return Promise.resolve();
     const written = inbox.settle(lease, settlement, clock.now()).then((settled) => {
-      // Otherwise another write of the same end has come first, or nothing of it counts.
+      // Otherwise another write of the same end came first, or the lease is lost.
       if (settled !== false) told(attempt, endAs(end, settled));
     });
     return whenGivenBack(written);
@@ -148,7 +143,7 @@ export function attemptEnding({
       await atMost(CLOSE_SHARES.wait, allEnded());
       for (const { attempt } of running.values()) attempt.abort('closing');
       await atMost(CLOSE_SHARES.cleanUp, allEnded());
-      // What is left does not listen, or its end could not be written.
+      // These handlers ignore their signal, or their end could not be written.
       const left = Array.from(running.values(), ({ lease, attempt }) => {
         if (!attempt.isOver()) for (const each of tell) each.outlived?.(attempt.about());
         return giveBack(lease, attempt);
@@ -158,20 +153,19 @@ export function attemptEnding({
   };
 }
 
-/** How an attempt has ended, by what became of that. */
 function endAs(end: AttemptEnd, settled: Settled): AttemptEnd {
   if (settled === 'committed alone') return { outcome: 'committed alone' };
   // A committed transaction counts, even if its lease was lost later.
   return settled || end.outcome === 'committed' ? end : { outcome: 'lost' };
 }
 
-/** The settlement to write for the end of an attempt; `null` if another processor has taken over its event. */
+/** `null` if another processor has taken over the event. */
 function settlementOf(end: AttemptEnd): Settlement | null {
   if (end.outcome === 'lost') return null;
   return end.outcome === 'committed alone' ? COMMITTED_ALONE : end;
 }
 
-/** How an attempt ended, when the clock was set back before that could be written: its backoff lasts as long as it would have. */
+/** If the clock was set back meanwhile, the backoff keeps its length. */
 function asOf(now: number, endedAt: number, settlement: Settlement): Settlement {
   if (!('dueAt' in settlement) || settlement.dueAt === undefined || now >= endedAt) return settlement;
   return { ...settlement, dueAt: movedBack(settlement.dueAt, endedAt - now, now) };

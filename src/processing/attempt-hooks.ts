@@ -43,9 +43,8 @@ export interface DeadFacts extends AttemptHookFacts {
 }
 
 /**
- * Hooks for alerts. hookbox calls a hook after the change to the event is durable, and does not wait for the hook. A
- * hook that throws, rejects or hangs does no harm. At most 100 calls run concurrently; hookbox skips further calls and
- * logs that it skipped them.
+ * Hooks for alerts. hookbox calls a hook after the change to the event is durable, and does not wait for it. A hook
+ * that throws, rejects or hangs does no harm. At most 100 calls run concurrently; hookbox skips and logs further calls.
  */
 export interface AttemptHooks {
   /** An attempt failed or crashed, and the handler will run again. */
@@ -54,7 +53,6 @@ export interface AttemptHooks {
   readonly onDead?: Hook<DeadFacts>;
 }
 
-/** The hooks about attempts, as a processor or inline mode calls them. */
 interface AttemptHookCalls {
   ended(attempt: EndedAttempt, end: AttemptEnd): void;
   /** Reports the crashed attempts that a claim found, including those of other processes and endpoints. */
@@ -64,9 +62,8 @@ interface AttemptHookCalls {
 
 interface AttemptHookOptions extends AttemptHooks {
   readonly logger: Logger;
-  /** `false` keeps the messages of errors out */
   readonly logErrors: boolean;
-  /** handlers run before the answer, and again when the service sends again */
+  /** the service's redelivery runs the handler again */
   readonly inline?: boolean;
 }
 
@@ -106,7 +103,6 @@ export function attemptHooks(options: AttemptHookOptions): AttemptHookCalls {
     },
     crashed(crashed) {
       for (const { endpoint, id, type, attempt, deadReason, dueAt, error, wasClosing } of crashed) {
-        // It has not failed.
         if (wasClosing === true) continue;
         const facts = { endpoint, id, type, attempt, error: told(error), durationMs: null };
         if (deadReason !== null) calls.call('onDead', onDead, { ...facts, reason: deadReason });
@@ -116,19 +112,13 @@ export function attemptHooks(options: AttemptHookOptions): AttemptHookCalls {
   };
 }
 
-/**
- * A function that hookbox calls to alert you. Neither the result of this function nor an error in it has any effect.
- */
+/** A function that hookbox calls to alert you. Its result and its errors have no effect. */
 export type Hook<Facts> = (facts: Facts) => unknown;
 
-/** So many calls of hooks may be under way at once; what comes beyond that is not told. */
 const MOST = 100;
-/** A call that takes longer is waited for no more. */
 const LIMIT_MS = 30_000;
-/** How long `close` waits for those that are under way. */
 const CLOSE_MS = 2_000;
 
-/** Calls hooks without waiting for them. A hook that fails has no effect on the attempt or delivery. */
 export class HookCalls {
   readonly #logger: Logger;
   readonly #seldom = throttle();
@@ -150,7 +140,7 @@ export class HookCalls {
       .then(() => hook(facts))
       .then(
         () => {},
-        // Its text may quote what it was about to tell.
+        // The message may quote the facts.
         (failure: unknown) => this.#warn(name, { hook: name, error: nameOf(failure) }, 'a hook failed'),
       );
     const done = Promise.race([called, limit]).finally(() => {
@@ -160,12 +150,11 @@ export class HookCalls {
     this.#underWay.add(done);
   }
 
-  /** Resolves when all that are under way have ended; `null` when none is. */
+  /** Resolves when all running calls have ended; `null` if none is running. */
   pending(): Promise<unknown> | null {
     return this.#underWay.size === 0 ? null : Promise.all(this.#underWay);
   }
 
-  /** Waits for those that are under way, for a short while. */
   async close(): Promise<void> {
     const pending = this.pending();
     if (pending === null) return;

@@ -9,7 +9,6 @@ import type { AttemptError, CrashedEvent, ClaimedEvent, Settlement } from '../in
 import { oneLine, printableLines } from '../printable.ts';
 import { eventCommand } from './endpoint.ts';
 
-/** What the lines about attempts say. */
 const SAID = {
   processed: 'event processed',
   skipped: 'event skipped by its handler',
@@ -32,7 +31,7 @@ const SAID = {
 
 const LINES: ReadonlySet<string> = new Set(Object.values(SAID));
 
-/** Whether a line of the log is one of hookbox's own about an attempt, and not what a handler has logged. */
+/** Whether hookbox, not a handler, logged this line about an attempt. */
 export function isAboutAttempt(message: string): boolean {
   return LINES.has(message);
 }
@@ -40,30 +39,24 @@ export function isAboutAttempt(message: string): boolean {
 interface AttemptLogOptions {
   readonly logger: Logger;
   readonly inbox: Pick<Inbox, 'file'>;
-  /** `false` keeps the message and the stack of what handlers throw out of the log */
   readonly logErrors: boolean;
-  /** handlers run before the answer, and again when the service sends again */
+  /** the service's redelivery runs the handler again */
   readonly inline?: boolean;
 }
 
-/** Says in the log how attempts ended, and why. */
 export interface AttemptLog {
-  /** whether what handlers throw may be told in full */
   readonly logErrors: boolean;
-  /** It has ended so, and that is written. */
   ended(attempt: EndedAttempt, end: AttemptEnd): void;
   /** Its handler threw after its transaction was committed. */
   failedLate(attempt: EndedAttempt, error: AttemptError): void;
-  /** It does not count, as its transaction could not be had. */
   withoutFile(attempt: EndedAttempt, thrown: unknown): void;
-  /** It ran on when `close` gave its event back. */
+  /** Its handler was still running when `close` released its event. */
   outlived(attempt: EndedAttempt): void;
-  /** Logs the interrupted attempts among those that a claim found. */
   found(crashed: readonly CrashedEvent[]): void;
 }
 
 export function attemptLog({ logger, inbox, logErrors, inline = false }: AttemptLogOptions): AttemptLog {
-  /** Its name, and where it is looked up; the rest too, unless the application keeps it out. */
+  /** The message and stack too, unless `logErrors` is `false`. */
   const why = ({ endpoint, id }: AttemptFacts, error: AttemptError) => ({
     error: oneLine(error.name),
     command: `npx ${eventCommand('show', { endpoint, id }, namesOf(inbox))}`,
@@ -84,14 +77,14 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
           return;
         case 'retry':
         case 'dead':
-          // What fits no schema is not run again by itself, wherever it is handled.
+          // An invalid event is not retried, in inline mode either.
           if (inline && !(end.outcome === 'dead' && end.reason === 'invalid')) {
             logger.warn({ ...attempt, ...why(attempt, end.error) }, SAID.failedInline);
           } else if (end.outcome === 'dead') {
             logger.error({ ...attempt, reason: end.reason, ...why(attempt, end.error) }, SAID.dead);
           } else {
             const dueAt = new Date(end.dueAt).toISOString();
-            // A wait that its handler has asked for says nothing by where it was thrown.
+            // The stack of a requested wait helps no reader.
             const isPlanned = end.error.name === 'RetryLaterError';
             const error = isPlanned ? { ...end.error, stack: null } : end.error;
             logger.warn({ ...attempt, dueAt, ...why(attempt, error) }, isPlanned ? SAID.later : SAID.failed);
@@ -119,23 +112,21 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
   };
 }
 
-/** What the log is given of what a handler threw, as `err`: pino, and whoever writes JSON, take it as they take an Error. */
+/** The logged part of an error, as `err`. */
 interface LoggedError {
   readonly name: string;
   readonly message: string;
   readonly stack?: string;
 }
 
-/** As JSON, in bytes. */
 const MOST_BYTES = 4_096;
 const NAME_CHARACTERS = 100;
 const MESSAGE_BYTES = 1_536;
-/** The names of the fields, and what stands between them. */
 const FRAME_BYTES = 64;
 
 const FIRST_PLACE = /\n\s+at /;
 
-/** pino names an error by its class, or by its `name` where it has none; and whoever makes a text of it gets one. */
+/** pino names an error by its class, or by `name` if it has none. */
 const PROTOTYPE: object = Object.create(Object.prototype, {
   constructor: { value: undefined },
   toString: {
@@ -145,10 +136,7 @@ const PROTOTYPE: object = Object.create(Object.prototype, {
   },
 });
 
-/**
- * What may be logged of an error: its name, message and stack, on lines that are its own, in 4 KiB at most. Other fields of it,
- * such as the values of a row or the headers of a request, are left out.
- */
+/** The name, message and stack of an error, in at most 4 KiB. Leaves out other fields, such as the values of a row. */
 export function loggedError({ name, message, stack }: AttemptError): LoggedError {
   const called = oneLine(name, NAME_CHARACTERS);
   const said = fitting(oneLine(message, Infinity), MESSAGE_BYTES);
@@ -182,8 +170,8 @@ function fitting(text: string, bytes: number): string {
 }
 
 /**
- * The stored error of a value that a handler threw, an Error or not. The message names its causes too, as `fetch failed` alone says
- * nothing; signatures and the passwords in URLs are left out. It never throws itself, or the failure would be lost.
+ * The stored error of any thrown value. The message names its causes, because `fetch failed` alone says nothing;
+ * signatures and passwords in URLs are left out. Never throws.
  */
 export function attemptError(thrown: unknown): AttemptError {
   if (!isError(thrown)) {
@@ -198,10 +186,10 @@ export function attemptError(thrown: unknown): AttemptError {
   };
 }
 
-/** So many errors of a chain are looked at: one may be its own cause, and an AggregateError have thousands. */
+/** An error may be its own cause, and an AggregateError have thousands. */
 const MOST_ERRORS = 10;
 
-/** An error and the chain of its causes; of an AggregateError, all errors that it has collected. */
+/** The causes of an error, and all errors of an AggregateError. */
 function chainOf(thrown: Error): readonly Error[] {
   const chain = new Set([thrown]);
   // The loop also visits errors that it adds.
@@ -224,7 +212,6 @@ function causesOf(error: Error): readonly Error[] {
 /** Any other code may be text that a person wrote. */
 const CODE = /^[A-Z0-9_]{1,60}$/;
 
-/** The `code` of one error: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
 function ownCodeOf(error: Error): string | undefined {
   try {
     const code: unknown = Reflect.get(error, 'code');
@@ -234,7 +221,7 @@ function ownCodeOf(error: Error): string | undefined {
   }
 }
 
-/** `fetch failed: connect ECONNREFUSED 127.0.0.1:80`. What an error says of its cause itself is not said twice. */
+/** `fetch failed: connect ECONNREFUSED 127.0.0.1:80`. Leaves out a cause that the error quotes itself. */
 function saidBy(thrown: Error): string {
   const [first = '', ...causes] = chainOf(thrown).map((error, at) => (at === 0 ? ownWords(error) : withCode(error)));
   let said = first;
@@ -249,7 +236,7 @@ function ownWords(error: Error): string {
   return textOf(() => error.message, ERROR_CHARACTERS.message);
 }
 
-/** An AggregateError often says nothing itself. */
+/** An AggregateError often has no message. */
 function withCode(error: Error): string {
   const [words, code] = [ownWords(error), ownCodeOf(error)];
   if (words === '' && causesOf(error).length > 0) return '';
@@ -257,13 +244,13 @@ function withCode(error: Error): string {
   return code === undefined || named.includes(code) ? named : `${named} (code ${code})`;
 }
 
-/** What is kept of why a handler has let its event go by, whatever it has given as a text. */
+/** The stored reason for a skip, from any value. */
 export function skipReason(given: unknown): string {
   const text = oneLine(textOf(() => given, ERROR_CHARACTERS.skipped).trim(), ERROR_CHARACTERS.skipped);
   return text === '' ? 'no reason given' : text;
 }
 
-/** What a signature looks like: a handler may have quoted one. */
+/** A signature, which a handler may have quoted. */
 const SIGNATURE = /\b[0-9a-f]{64}\b/gi;
 
 /** A getter may throw, and may return anything. */
@@ -282,36 +269,31 @@ function cut(text: string, characters: number): string {
   return text.length <= characters ? text : `${text.slice(0, characters)}…`;
 }
 
-/** How an attempt ended: with a settlement to write, or without a lease. */
 export type AttemptEnd =
   | Settlement
-  /** its function has committed the transaction by itself, so its event is dead */
+  /** its function ran COMMIT itself, so its event is dead */
   | { readonly outcome: 'committed alone' }
   | { readonly outcome: 'lost' };
 
-/** Which attempt a line is about. */
 export interface AttemptFacts {
   readonly endpoint: string;
   readonly id: string;
-  /** `null` where the body says none any more */
+  /** `null` if the body has no type any more */
   readonly type: string | null;
   readonly attempt: number;
 }
 
-/** What is known of an attempt that has ended. */
 export interface EndedAttempt extends AttemptFacts {
-  /** how long its handler ran */
   readonly durationMs: number;
-  /** the `code` of what it threw, or of what caused that: the SQLSTATE of an error of Postgres */
+  /** of the thrown error or its causes, such as the SQLSTATE */
   readonly code?: string;
 }
 
-/** @param type - of its event, which is the sender's text */
 export function factsOf({ endpoint, id, attempt }: ClaimedEvent, type: string | null): AttemptFacts {
   return { endpoint, id, type: type === null ? null : oneLine(type), attempt };
 }
 
-/** The `code` of an error, or of its causes: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
+/** `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE` */
 export function codeOf(thrown: unknown): string | undefined {
   return isError(thrown)
     ? chainOf(thrown)

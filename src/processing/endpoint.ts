@@ -3,10 +3,8 @@ import { inboxOptions, quoted, type NamedInbox } from '../host/shell-words.ts';
 import { LONGEST_ENDPOINT, type EventKey } from '../inbox/event.ts';
 import type { Act } from '../inbox/operator/acts.ts';
 
-/** The endpoint of receivers and processors that name none. */
 export const DEFAULT_ENDPOINT = 'default';
 
-/** @throws ConfigurationError `INVALID_OPTION` for anything that cannot be the name of one endpoint */
 export function assertEndpoint(endpoint: unknown): asserts endpoint is string {
   const given = mistaken(endpoint);
   if (given === null) return;
@@ -21,16 +19,12 @@ function mistaken(endpoint: unknown): string | null {
   if (typeof endpoint !== 'string') return typeof endpoint;
   if (endpoint === '') return 'an empty string';
   if (endpoint === '*') return "'*'";
-  // No database holds one as it is: two names would become one, and what came to one a duplicate of the other's.
+  // No database can store it: two names would become one.
   if (!endpoint.isWellFormed()) return 'a string with a lone surrogate';
   return endpoint.length > LONGEST_ENDPOINT ? `a string of more than ${LONGEST_ENDPOINT} characters` : null;
 }
 
-/**
- * The endpoints that a processor handles.
- *
- * @throws ConfigurationError `INVALID_OPTION`
- */
+/** @throws ConfigurationError `INVALID_OPTION` */
 export function endpointsOf(endpoint: string | readonly string[] = DEFAULT_ENDPOINT): readonly string[] | '*' {
   if (endpoint === '*') return '*';
   const names: readonly unknown[] = Array.isArray(endpoint) ? endpoint : [endpoint];
@@ -46,11 +40,7 @@ export function endpointsOf(endpoint: string | readonly string[] = DEFAULT_ENDPO
   });
 }
 
-/**
- * The command that does the same as a button of the page.
- *
- * @param options - the inbox, as far as it is to be named; and whether a processed event is meant, too
- */
+/** The command that does the same as a button of the page. */
 export function eventCommand(
   act: 'show' | Act,
   { endpoint, id }: EventKey,

@@ -62,13 +62,13 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * Runs `work` in a transaction in the inbox's own database. The same transaction marks the event as processed, so the
    * writes of `work` happen exactly once. A commit is final, so call `transaction` once, as the last step.
    *
-   * Await the result. If you do not await `transaction`, its failure still fails the attempt. If you await
-   * `transaction` and catch its error, your handler decides the outcome.
+   * If you await `transaction` and catch its error, your handler decides the outcome. If you do not await it, its
+   * failure still fails the attempt.
    *
    * @param work - receives the database of the inbox and must not end the transaction. On SQLite, `work` must be
    * synchronous. On Postgres, the transactions that `work` begins become savepoints.
-   * @throws TransactionError, or the error of `work` or of the commit; in each case, nothing is committed unless `work`
-   * ended the transaction itself
+   * @throws TransactionError, or the error of `work` or of the commit; nothing is committed unless `work` ended the
+   * transaction itself
    */
   transaction<T>(
     work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T,
@@ -77,23 +77,19 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * Marks the event as processed without work, and records the reason for operators. Return right after the call:
    * `return ctx.skip('not our warehouse')`.
    *
-   * If you call `skip` more than once, the last call counts. If the handler then throws or times out, the attempt fails
-   * and the reason is dropped. If you use `transaction`, call `skip` before the commit; later calls have no effect.
+   * If the handler then throws or times out, the attempt fails and the reason is dropped. Call `skip` before the commit
+   * of `transaction`; later calls have no effect.
    *
    * @param reason - operators see its first 500 characters on one line, so it should not name a customer
    */
   skip(reason: string): void;
 }
 
-/**
- * A synchronous connection, such as SQLite's. An `await` inside a transaction would let the transaction commit too
- * early.
- */
+/** A synchronous connection, such as SQLite's, on which an `await` would commit too early. */
 interface SynchronousDatabase {
   readonly inTransaction: boolean;
 }
 
-/** Anything but a promise. */
 type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
 
 /**
@@ -118,24 +114,20 @@ export type Handlers<Database = DefaultDatabase> = {
   readonly '*'?: Handler<HandledEvent, Database> | HandlerWithOptions<HandledEvent, Database>;
 };
 
-/** The types that there is a handler for; `'*'` for every type. */
 export function handledTypes(handlers: Handlers): readonly string[] | '*' {
   const named = namedTypes(handlers);
   return named.includes('*') ? '*' : named;
 }
 
-/** The types that have their own handler; with `'*'` for a handler of all others. */
+/** With `'*'` for a handler of all other types. */
 export function namedTypes(handlers: Handlers): readonly string[] {
   return Object.entries(handlers).flatMap(([type, handler]) => (handler === undefined ? [] : [type]));
 }
 
 /**
- * Refuses handlers that hookbox would not see, or could not call: their events would wait, or be ignored, without a
- * word.
+ * Rejects handlers that hookbox would not see, or could not call.
  *
- * @param schemas - of the types that are the application's own
- * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key that is no event type, `INVALID_OPTION` for what is no
- * plain object, or a value that is neither a function nor one with options
+ * @throws ConfigurationError `UNKNOWN_EVENT_TYPE`, `INVALID_OPTION`
  */
 export function assertHandlers(handlers: Handlers, schemas: EventSchemas = {}): void {
   if (!isPlainObject(handlers)) {
@@ -165,7 +157,7 @@ export function assertHandlers(handlers: Handlers, schemas: EventSchemas = {}): 
   }
 }
 
-/** Its own properties are all it has; `Object.create(null)` has no others either. */
+/** Without a prototype that has properties of its own. */
 function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -198,14 +190,13 @@ export interface TypeOptions {
   /** How long the handler may run before its signal is aborted, in milliseconds. */
   readonly timeoutMs?: number;
   /**
-   * How many events of this type are handled concurrently in this process, within `processing.concurrency`. Events of
-   * other types do not wait for these events. For `'*'`, all types without their own handler share this limit. This
-   * limit has no effect in inline mode, where each delivery runs the handler of its own event.
+   * How many events of this type are handled concurrently in this process, within `processing.concurrency`. For `'*'`,
+   * all types without their own handler share this limit. This limit has no effect in inline mode.
    */
   readonly concurrency?: number;
   /**
-   * `false` lets newer events of the entity pass while this event waits for its next attempt. If a newer event has been
-   * processed in the meantime, `ctx.superseded` is `true`.
+   * `false` lets newer events of the entity pass while this event waits for its next attempt. `ctx.superseded` is
+   * `true` if a newer event was processed meanwhile.
    *
    * @defaultValue `true`
    */
@@ -221,11 +212,6 @@ const KNOWN: KnownOptions<TypeOptions & { readonly handle: unknown }> = {
 };
 const RETRY: KnownOptions<RetryOptions> = { attempts: true, baseMs: true, maxMs: true };
 
-/**
- * Refuses a handler with options that cannot work.
- *
- * @throws ConfigurationError `INVALID_OPTION`
- */
 function assertTypeOptions(type: string, handler: object): void {
   const name = `handlers['${type}']`;
   assertOptions(name, handler, KNOWN, 'Write { handle: (event, context) => …, timeoutMs: 5_000 }.');
@@ -244,15 +230,12 @@ function assertTypeOptions(type: string, handler: object): void {
   }
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for options that there are not */
 export function assertRetry(whose: string, retry: RetryOptions): void {
   assertOptions(whose, retry, RETRY);
 }
 
 /**
- * With its defaults.
- *
- * @param own - what counts before `all`
+ * @param own - overrides `all`
  * @throws ConfigurationError `INVALID_OPTION`
  */
 function retryOf(whose: string, all?: RetryOptions, own?: RetryOptions): Required<RetryOptions> {
@@ -264,21 +247,19 @@ function retryOf(whose: string, all?: RetryOptions, own?: RetryOptions): Require
   };
 }
 
-/** How the events of one type are handled. */
 type TypeLimits = Readonly<Record<'timeoutMs', number>> & {
   readonly retry: Required<RetryOptions>;
-  /** whether a failing event holds back newer ones of its entity until it has succeeded or is dead */
+  /** whether a failing event holds back newer ones of its entity */
   readonly blocks: boolean;
 };
 
-/** The options of handlers by the type of an event: those that a handler brings along, and for the rest what all have. */
+/** The limits of each type: its handler's own, or those of `processing`. */
 export interface LimitsByType {
   of(type: string): TypeLimits;
-  /** How many events of each handler may run at once; `null` where none has a bound of its own. */
+  /** how many events of each handler may run at once; `null` if no handler has a limit */
   readonly bounds: ReadonlyMap<string, number> | null;
 }
 
-/** @param all - what holds where a handler says nothing */
 export function limitsByType(
   handlers: Handlers,
   all: Pick<TypeOptions, 'retry'> & { timeoutMs: number },
@@ -298,7 +279,7 @@ export function limitsByType(
   };
 }
 
-/** The function for a type, or that of `'*'`. The record's types hold that each is given the event it is written for. */
+/** The types of `Handlers` ensure that each handler gets its event. */
 export function handlerFor(handlers: Handlers, type: string): Handler<HandledEvent> {
   const all = handlers as Readonly<Record<string, Handler<never> | HandlerWithOptions<never>>>;
   const handler = (Object.hasOwn(handlers, type) ? all[type] : undefined) ?? all['*'];
@@ -306,19 +287,18 @@ export function handlerFor(handlers: Handlers, type: string): Handler<HandledEve
   return (typeof handler === 'function' ? handler : handler.handle) as Handler<HandledEvent>;
 }
 
-/** The promise that was offered first, and who is told when a handler waits for its end. */
+/** The first promise, and a function that is called when a handler waits for it. */
 interface Origin {
   readonly promise: Promise<unknown>;
   heard(): void;
 }
 
 /**
- * A promise as it is given to a handler, which need not wait for it. Its rejection is never an unhandled rejection, and
- * neither is that of a promise made from it with `then`, `catch` or `finally`; code that awaits one of them still gets the
- * error. What the handler's own callback throws after a success is for the handler to catch, as with any promise.
+ * A promise that a handler need not await. Its rejection, and that of promises made from it, is never unhandled; code
+ * that awaits one of them still gets the error.
  *
- * It notes when the handler has waited for it, or for a promise made from it: `await`, `return` and `Promise.all` listen
- * to both success and failure, while `catch` or `finally` alone do not count as waiting.
+ * Notes when the handler waits for it: `await`, `return` and `Promise.all` listen to both success and failure, while
+ * `catch` or `finally` alone do not count.
  */
 export class OfferedPromise<T> extends Promise<T> {
   readonly #origin: Origin;
@@ -327,7 +307,6 @@ export class OfferedPromise<T> extends Promise<T> {
     return Promise;
   }
 
-  /** @param origin - `promise` itself, or the promise it was made from */
   constructor(promise: Promise<T>, origin: Origin) {
     super((resolve) => resolve(promise));
     this.#origin = origin;

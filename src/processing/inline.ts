@@ -15,20 +15,18 @@ import type { ProcessorOptions } from './processor.ts';
 import { runAttempt, type LoggedAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
 
-/** What became of an event that was run while its delivery waited; `late`, `closing`: its handler could not begin in time. */
+/** `late`, `closing`: the handler did not begin in time. */
 export type InlineResult = 'processed' | 'failed' | 'busy' | 'timeout' | 'late' | 'closing' | 'lost' | 'nothing to run';
 
-/** What happens to work that outlives its delivery. */
 export interface Afterwards {
   readonly waitUntil?: HostLimits['waitUntil'];
-  /** the host stops with the answer, so nothing that is left can be finished */
+  /** the host stops with the answer, so no work can continue after it */
   readonly frozen?: boolean;
 }
 
-/** Runs handlers inside deliveries, on hosts without a background. */
 export interface InlineRunner {
   run(key: EventKey, deadline: Deadline, afterwards: Afterwards): Promise<InlineResult>;
-  /** Begins no handler any more, and ends those that run (`AttemptEnding.close`). */
+  /** Begins no more handlers, and ends running ones (`AttemptEnding.close`). */
   close(): Promise<void>;
 }
 
@@ -41,8 +39,8 @@ export type InlineRunnerOptions = Required<Pick<ProcessorOptions, 'inbox' | 'han
 const FROZEN_LIMIT_MS = 200;
 
 /**
- * One run for each delivery: no backoff and no budget, because the service's own schedule is the retry. A handler that
- * outlives the deadline keeps its lease while it runs; where the host would freeze it, the event is given back instead.
+ * Handles an event once for each delivery: the service's schedule is the retry. A handler that outlives the deadline
+ * keeps its lease; where the host would freeze it, the event is released.
  */
 export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const { inbox, handlers, events, ordering, logger, clock = systemClock } = options;
@@ -51,7 +49,6 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const log = attemptLog({ logger, inbox, logErrors, inline: true });
   const tracing = tracingBy(options.openTelemetry);
   const hooks = attemptHooks({ ...options, logger, logErrors, inline: true });
-  // The budget and the backoff are the service's.
   const retry = { attempts: Infinity, baseMs: 0, maxMs: 0 };
   const limits = { of: (type: string) => ({ ...byType.of(type), retry }) };
   const timers = new Timers(clock);
@@ -59,10 +56,9 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const leases = leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed });
   const ending = attemptEnding({ inbox, clock, timers, grace, leases, closeMs, failed, tell: [log, hooks] });
   const logFailure = failureLog(logger);
-  /** deliveries that run a handler, or are about to */
+  /** deliveries whose handler runs or is about to */
   const runs = new Set<Promise<InlineResult>>();
   let isClosing = false;
-  /** of what no delivery alone has caused */
   const inOwnContext = ownContext();
   const crashed = boundToHere((found: readonly CrashedEvent[]) => {
     log.found(found);
@@ -70,7 +66,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   });
   let looked = { now: clock.now(), steady: performance.now() };
 
-  /** Nothing ticks between deliveries. What the steady clock has counted since the last one was no sleep. */
+  /** The time on the steady clock since the last look was no sleep. */
   function look(): number {
     const next = { now: clock.now(), steady: performance.now() };
     grace.wasAwake(Math.min(next.now, looked.now + Math.ceil(next.steady - looked.steady)));
@@ -106,7 +102,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     logFailure(what, failure);
   }
 
-  /** A host that stops with the answer is asked to wait for hooks; handling does not. */
+  /** A host that stops with the answer is asked to wait for hooks. */
   function keepFor(waitUntil: Afterwards['waitUntil']): void {
     const pending = hooks.calls.pending();
     if (pending !== null) askToWait(waitUntil, pending);
@@ -169,7 +165,7 @@ function resultOf(end: AttemptEnd): InlineResult {
     case 'lost':
       return 'lost';
     case 'dead':
-      // What fits no schema waits for an operator, as where it is received: sending it again would not help.
+      // Another delivery would not help: an invalid event waits for an operator.
       return end.reason === 'invalid' ? 'nothing to run' : 'failed';
     case 'retry':
     case 'interrupted':

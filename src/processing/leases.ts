@@ -5,16 +5,16 @@ import { AGAIN_MS } from './limits.ts';
 import type { RunningAttempt } from './run-attempt.ts';
 import type { Timers } from './timers.ts';
 
-/**
- * Keeps the leases of attempts, from when their event was claimed until their end is written: each is renewed at least
- * twice before it runs out. An attempt is told when another processor has taken its event over.
- */
+/** Renews the leases of attempts, each at least twice before it runs out, and aborts attempts that have lost theirs. */
 export interface LeaseRenewal {
-  /** What is held: a claim names it, and so renews it too. */
+  /** A claim names the held leases, and so renews them too. */
   held(): readonly Lease[];
   keep(lease: Lease, attempt: RunningAttempt): void;
   letGo(lease: Lease): void;
-  /** Has the inbox told that the processor closes, at once: an attempt whose process is killed meanwhile is interrupted. */
+  /**
+   * Records at once that the processor closes, so that an attempt whose process is killed meanwhile counts as
+   * interrupted.
+   */
   close(): void;
 }
 
@@ -29,7 +29,7 @@ interface LeaseRenewalOptions {
 
 export function leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed }: LeaseRenewalOptions): LeaseRenewal {
   const attempts = new Map<Lease, RunningAttempt>();
-  /** `null` while no turn is to come: nothing is held, or a turn is under way */
+  /** `null` if no renewal is planned */
   let cancelNext: (() => void) | null = null;
   let isRenewing = false;
   let isClosing = false;
@@ -87,28 +87,25 @@ export function leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed }: L
 }
 
 /**
- * Decides which leases of other processes have expired. Usually a lease expires when its time is over, because a running
- * process renews its leases. But a process that was suspended, saw its clock jump, or could not write (for example because
- * the disk was full) cannot tell which others have crashed meanwhile: they may have been unable to renew, too. It gives them
- * a grace period, the length of one lease, to renew theirs.
+ * Decides which leases of other processes have expired. A process that was suspended, saw its clock jump, or could not
+ * write cannot tell: the others may have been unable to renew, too. It gives them a grace period, the length of one
+ * lease.
  */
 export class LeaseGrace {
   readonly #leaseMs: number;
   readonly #lookMs: number;
-  /** when it last looked, and when it last could write */
+  /** the last look, and the last write */
   #lookedAt: number;
   #wroteAt: number;
-  /** when it last could not write */
   #failedAt = 0;
-  /** leases that ended in between are not judged before `until` */
+  /** leases that ended since then are not judged before `until` */
   #since: number | null = null;
   #until = 0;
-  /** it has judged again after the grace period, in a claim that may not be written yet */
+  /** a claim judges again after the grace period, and may not be written yet */
   #isJudging = false;
   /** the clock was set back, and no claim has followed yet */
   #isSetBack = false;
 
-  /** @param lookMs - how often it looks */
   constructor({ leaseMs, lookMs, now }: { readonly leaseMs: number; readonly lookMs: number; readonly now: number }) {
     this.#leaseMs = leaseMs;
     this.#lookMs = lookMs;
@@ -116,17 +113,12 @@ export class LeaseGrace {
     this.#wroteAt = now;
   }
 
-  /** It starts to look only now, and could write until now. */
+  /** Looks begin only now, and a write was possible until now. */
   startAt(now: number): void {
     this.#lookedAt = now;
     this.#wroteAt = now;
   }
 
-  /**
-   * It looks again.
-   *
-   * @returns whether the clock was set back, and a claim has still to follow it
-   */
   look(now: number): boolean {
     this.#noteAbsence(now);
     const isSetBack = now < this.#lookedAt;
@@ -139,17 +131,17 @@ export class LeaseGrace {
     return true;
   }
 
-  /** A claim was made: what was written before the clock was set back has moved with it. */
+  /** A claim moves the times from before the clock was set back. */
   claimed(askedAt: number, now: number): void {
     this.#isSetBack = false;
     this.wrote(askedAt, now);
   }
 
   /**
-   * Something was written. Where every write is slow, no other grace period begins before one claim was made without it:
-   * otherwise crashed processes would never be noticed.
+   * If every write is slow, no other grace period begins before one claim without it: otherwise crashed processes would
+   * never be noticed.
    *
-   * @param askedAt - when the write was asked for; it may have waited since then, as for a lock
+   * @param askedAt - the write may have waited since then, for example for a lock
    */
   wrote(askedAt: number, now: number): void {
     if (this.#isJudging) this.#since = null;
@@ -161,9 +153,9 @@ export class LeaseGrace {
   }
 
   /**
-   * It could not claim, renew or settle. The grace period begins when that has lasted so long that others may have lost
-   * their leases. During it, the time in which no process could write does not count. A disk that fails only now and then
-   * prolongs it by no more than that: otherwise crashed processes would never be noticed.
+   * A claim, renewal or settlement failed. The grace period begins when others may have lost their leases, and the time
+   * without writes does not count. An occasional failure prolongs it by no more, or crashed processes would never be
+   * noticed.
    */
   failed(now: number): void {
     this.#isJudging = false;
@@ -179,14 +171,14 @@ export class LeaseGrace {
     this.#failedAt = now;
   }
 
-  /** It did not look until then, but it was awake, and its clock was not set. */
+  /** The process was awake until then, and its clock was not set. */
   wasAwake(until: number): void {
     this.#lookedAt = Math.max(this.#lookedAt, until);
   }
 
-  /** By when the lease of another must have ended to have run out. */
+  /** A lease that ended before this time has expired. */
   expiredBy(now: number): number {
-    // What arrives just after a sleep is claimed before it looks again.
+    // An event that arrives just after a sleep is claimed before the next look.
     this.#noteAbsence(now);
     if (this.#since === null) return now;
     if (now < this.#until) return Math.min(this.#since, now);
@@ -194,7 +186,7 @@ export class LeaseGrace {
     return now;
   }
 
-  /** Two thirds of a lease are left whenever its holder goes to renew it. */
+  /** Two thirds of a lease are left when its holder renews it. */
   get #tolerated(): number {
     return Math.max((this.#leaseMs / 3) * 2, this.#lookMs);
   }

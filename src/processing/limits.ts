@@ -8,8 +8,7 @@ import { handledTypes, namedTypes, type Handlers, limitsByType, assertRetry } fr
 /** The limits and the retry schedule for handlers. */
 export interface ProcessingOptions {
   /**
-   * How many handlers run concurrently in this process. This limit has no effect in inline mode, where each delivery
-   * runs the handler of its own event.
+   * How many handlers run concurrently in this process. Has no effect in inline mode.
    *
    * @defaultValue 10; with a Postgres pool, at most the size of the pool minus two
    */
@@ -29,9 +28,9 @@ export interface ProcessingOptions {
   /** When and how often the handler of a failed event runs again. */
   readonly retry?: RetryOptions;
   /**
-   * How long `close` waits for handlers, in milliseconds. Signals are aborted after three fifths of this time. If a
-   * handler is still running after another fifth of this time, hookbox returns its event to the inbox, and the handler
-   * runs again. Set `closeMs` to less than the time after which your platform kills the process.
+   * How long `close` waits for handlers, in milliseconds. After three fifths of this time, it aborts signals. After
+   * another fifth, it releases the events of handlers that are still running. Set `closeMs` to less than the time after
+   * which your platform kills the process.
    *
    * @defaultValue 5,000
    */
@@ -47,9 +46,7 @@ const PROCESSING: KnownOptions<ProcessingOptions> = {
 };
 
 /**
- * Refuses options of `processing` that there are not.
- *
- * @param more - which there are beside those of a processor
+ * @param more - further options
  * @throws ConfigurationError `INVALID_OPTION`
  */
 export function assertProcessing(
@@ -61,14 +58,12 @@ export function assertProcessing(
   if (processing.retry !== undefined) assertRetry('processing.retry', processing.retry);
 }
 
-/** How soon a processor looks again for what is due, and what could not be written is tried again, in milliseconds. */
+/** Interval of polls and retries, in milliseconds. */
 export const AGAIN_MS = 1_000;
-/** How often processors and receivers have an inbox do its upkeep, in milliseconds. */
 export const UPKEEP_EVERY_MS = 60_000;
-/** Of the time that `close` has for handlers: until their signals are aborted; then to clean up; then to be given back. */
+/** Shares of `closeMs`: until signals are aborted, then to clean up, then to release events. */
 export const CLOSE_SHARES = { wait: 3 / 5, cleanUp: 1 / 5, giveBack: 1 / 5 };
 
-/** The options with their defaults. @throws ConfigurationError `INVALID_OPTION` */
 export function limitsOf({
   processing = {},
   handlers,
@@ -103,21 +98,20 @@ export interface RetentionOptions {
 const OPTIONS: KnownOptions<RetentionOptions> = { processedDays: true };
 const BATCH = 100;
 const DAY_MS = 24 * 60 * 60_000;
-/** After each batch the writer is left alone for so many times as long. */
 const REST = 3;
 
 interface PruningOptions {
   readonly inbox: Pick<Inbox, 'prune'>;
   readonly endpoints: Scope['endpoints'];
   readonly now: () => number;
-  /** asked before each batch; with `false` it stops */
+  /** called before each batch; `false` stops it */
   readonly isOpen: () => boolean;
 }
 
 /**
- * What makes tombstones of events that are old enough, a batch at a time.
+ * Turns old events into tombstones, a batch at a time.
  *
- * @throws ConfigurationError `INVALID_OPTION` for a number of days that cannot work, and for options that there are not
+ * @throws ConfigurationError `INVALID_OPTION`
  */
 export function pruning(
   retention: RetentionOptions,

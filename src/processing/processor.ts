@@ -108,19 +108,17 @@ export interface Processor extends AsyncDisposable {
   /** Starts processing. Idempotent. */
   start(): Promise<void>;
   /**
-   * Stops the processor. The processor claims no more events, gives running handlers time to finish, and then aborts
-   * the signals of those that are still running. If a handler does not finish soon after its signal is aborted, the
-   * processor releases its event: the handler runs again, and the attempt does not count. Closing takes at most
-   * `processing.closeMs`. Idempotent. The inbox stays open.
+   * Stops the processor. It claims no more events, gives running handlers time to finish, and then aborts their
+   * signals. Soon after, it releases the events of handlers that are still running: the handler runs again, and the
+   * attempt does not count. Closing takes at most `processing.closeMs`. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }
 
-/** What has failed is tried again each second: so many looks, one after the other, come after all of it. */
+/** The inbox is available again after this many looks in a row, one each second. */
 const WELL_AGAIN = 3;
-/** A locked file must not keep a processor from closing: then others take it for gone some minutes later. */
+/** A locked file must not keep a processor from closing. */
 const LEAVE_LIMIT_MS = 1_000;
-/** Well under the ten minutes after which a processor counts as gone. */
 const ANNOUNCE_MS = PRESENT_MS / 2;
 
 /**
@@ -150,13 +148,11 @@ export function createProcessor(options: ProcessorOptions): Processor {
   return processorOf(options);
 }
 
-/** A processor in the process that receives, too. */
 export interface ReceivingProcessor extends Processor {
-  /** As of an inbox. An event that nothing has to run before is stored as running, and needs no claim. */
+  /** Stores an event as running, without a claim, if no other event must run first. */
   accept: Inbox['accept'];
 }
 
-/** A processor whose options were looked at. @throws ConfigurationError for values that cannot work */
 export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   const { inbox, handlers, events = {}, ordering = true, retention = {}, clock = systemClock } = options;
   assertEventSchemas(events);
@@ -184,22 +180,21 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   const outage = outageLog(logger, 'the inbox is available again', { times: WELL_AGAIN });
 
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
-  /** Runs work in the context of start(), because a writer of events wakes the processor in its own context. */
+  /** A writer of events wakes the processor in its own context. */
   let inOwnContext = ownContext();
-  /** of handlers that run; the end of others may still be written */
   const slots = new Slots(concurrency, limits.bounds);
   let claiming: Promise<void> | null = null;
-  /** More waits than there is room for: it comes before events that come in. */
+  /** More events wait than there are slots; they come before new ones. */
   let isBehind = true;
   /** stored as running, and not begun */
   let toBegin: { readonly event: ClaimedEvent; readonly leave: () => void }[] = [];
   let again = false;
-  /** the last claim has: what it may have taken does not look due */
+  /** the events of a failed claim do not look due */
   let hasFailed = false;
   let stopListening = (): void => {};
   let closed: Promise<void> | undefined;
 
-  /** Claims as long as there are free slots and events for them. One claim at a time; a wish meanwhile is remembered. */
+  /** One claim at a time; a request meanwhile is remembered. */
   function pump(): void {
     if (!isOpen() || slots.free === 0) return;
     if (claiming !== null) {
@@ -223,7 +218,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     const { free } = slots;
     if (free === 0) return;
     const claimed = await claim(free);
-    // Closed meanwhile: nobody would renew these leases.
+    // Closed meanwhile: no timer would renew these leases.
     if (!isOpen()) return ending.giveBackUnrun(Promise.resolve(claimed));
     for (const event of claimed) run(event);
     if (claimed.length === free) again = true;
@@ -269,7 +264,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     }
   }
 
-  /** Its handler begins after the answer: the sender waits for that. Closed meanwhile, it is given back before. */
+  /** The handler begins after the answer, because the sender waits for that. */
   async function begin(event: ClaimedEvent, leave: () => void): Promise<void> {
     if (!isOpen()) {
       leave();
@@ -302,9 +297,9 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     ending.hold(claimed.lease, attempt, settled);
   }
 
-  /** Other processes may have stored something, and what waited may be due. */
+  /** Other processes may have stored events, and events may have become due. */
   async function poll(): Promise<void> {
-    // A claim moves back what was written before the clock was set back; until then nothing seems due.
+    // After the clock was set back, no event seems due until a claim moves the times.
     if (grace.look(now()) || hasFailed) return pump();
     const due = await inbox.nextDue(scope);
     outage.answered();
@@ -318,13 +313,12 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     await inbox.upkeep?.({ now, isOpen, report: upkeepLog(logger) });
   }
 
-  /** Others may not have been able to renew their leases either. */
   function failed(what: string, failure: unknown): void {
     grace.failed(now());
     unanswered(what, failure);
   }
 
-  /** Of what is tried again and again until it is done. */
+  /** For work that is retried until it is done. */
   function unanswered(what: string, failure: unknown): void {
     outage.failed(report(what, failure));
   }
@@ -380,7 +374,6 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   return { start, close, accept, [Symbol.asyncDispose]: close };
 }
 
-/** An event that was stored as running, as a claim would have given it. */
 function firstClaimOf(
   { endpoint, id, body, verified, receivedAt, trace }: IncomingEvent,
   { seq, fence, superseded }: Started,

@@ -7,19 +7,15 @@ import type { Scope } from '../inbox/work.ts';
 import { SEEN_EVERY_MS } from '../inbox/rules/marks.ts';
 
 const LONGEST = 100;
-/** What could not be noted is noted again this soon. */
 const AGAIN_MS = 30_000;
 const LAST_NOTE_MS = 1_000;
 
-/** Tells operators which release of the application's code runs here. */
 export interface ReleaseNote {
-  /** It runs from now on. Idempotent. */
   begin(): void;
-  /** It runs no longer; resolves also when that could not be noted. */
+  /** Resolves even if the end could not be recorded. */
   end(): Promise<void>;
 }
 
-/** @throws ConfigurationError for what is no name of a release */
 export function assertRelease(release: string | undefined): void {
   if (release === undefined) return;
   if (typeof release === 'string' && release.trim() !== '' && release.length <= LONGEST && release.isWellFormed())
@@ -30,15 +26,15 @@ export function assertRelease(release: string | undefined): void {
   );
 }
 
-/** What is told of a process. */
 export interface NotedRelease {
   readonly release: string | undefined;
-  /** those that it serves */
   readonly endpoints: Scope['endpoints'];
   readonly now: () => number;
 }
 
-/** Notes it when it begins, every few minutes while it goes on, and when it ends. No delivery and no handler waits for that. */
+/**
+ * Records the release when it begins, every few minutes, and when it ends. No delivery and no handler waits for that.
+ */
 export function releaseNote(
   { operations }: Pick<Inbox, 'operations'>,
   { release, endpoints, now }: NotedRelease,
@@ -68,7 +64,7 @@ export function releaseNote(
   }
 
   return {
-    // Called by each delivery, for all of them.
+    // Each delivery calls it.
     begin: boundToHere(() => {
       if (state !== 'new') return;
       state = 'begun';

@@ -25,7 +25,6 @@ import type { Clock } from '../host/clock.ts';
 import type { SpanEnd, Tracing } from '../host/tracing.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';
 
-/** What an attempt needs to know of its processor. */
 export interface AttemptOptions {
   readonly inbox: Inbox;
   readonly handlers: Handlers;
@@ -34,43 +33,35 @@ export interface AttemptOptions {
   readonly log: AttemptLog;
   readonly clock: Clock;
   readonly tracing: Tracing | null;
-  /** the handler runs while its delivery waits */
   readonly inline?: boolean;
   readonly limits: Pick<LimitsByType, 'of'>;
 }
 
-/** A handler that is running. */
 export interface RunningAttempt {
-  /** resolves when the attempt is over and its slot may be used again; never rejects */
+  /** resolves when its slot is free; never rejects */
   readonly ended: Promise<AttemptEnd>;
-  /** Aborts the handler's signal: its lease is gone, or the processor closes. */
+  /** The lease is lost, or the processor closes. */
   abort(reason: 'lost' | 'closing'): void;
-  /**
-   * Waits for it no more: what it does from here on counts for nothing, and nothing of it keeps the process alive.
-   *
-   * @returns what it counts as
-   */
+  /** Stops waiting: later results of the handler do not count, and no timer of it keeps the process alive. */
   abandon(): AttemptEnd;
 }
 
-/** One that also knows what the log is to say of it. */
 export interface LoggedAttempt extends RunningAttempt {
-  /** of its event; `null` where the body says none any more */
+  /** `null` if the body has no type any more */
   readonly type: string | null;
-  /** its handler has ended, or the processor no longer waits for it */
+  /** its handler has ended, or was abandoned */
   isOver(): boolean;
   about(): EndedAttempt;
 }
 
-/** How long a handler that was told to stop may still hold its slot and its entity. */
+/** How long an aborted handler may still hold its slot and its entity. */
 const GRACE_MS = 30_000;
 
-/** Runs the handler for one claimed event. */
 export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): LoggedAttempt {
   const { inbox, handlers, events, logger, log, clock } = options;
   const { parsed } = readEvent(claimed.body);
   if (!parsed.ok) {
-    // Valid when it was stored, but not to this version of hookbox.
+    // It was valid when it was stored, but not in this version of hookbox.
     const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
     const end = invalid(message);
     const about = (): EndedAttempt => ({ ...factsOf(claimed, null), durationMs: 0 });
@@ -95,7 +86,6 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
   let isChecking = false;
   let over = false;
-  /** why its handler lets the event go by */
   let skipped: string | undefined;
   let end: AttemptEnd | null = null;
   const transactions = new TransactionCalls((givenUp) => (work) => {
@@ -142,7 +132,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     },
   };
 
-  /** What the handler, or a transaction that it did not wait for, has thrown; `null` when all went well. */
+  /** The error of the handler, or of a transaction that it did not await; `null` for success. */
   async function outcomeOf(event: WebhookEvent | UnknownEvent): Promise<Thrown | null> {
     const handled = handling(event).then(
       () => {
@@ -154,7 +144,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
         return { error };
       },
     );
-    // Also past a transaction that is still running: whether that one commits decides.
+    // Also after a transaction that is still running, because its commit decides.
     const settled = handled.then(async (thrown) => {
       await transactions.settled();
       return thrown;
@@ -170,14 +160,13 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return span === undefined ? handle(event, context) : span.run(() => handle(event, context));
   }
 
-  /** Without a schema the handler begins at once. */
   async function handling(event: WebhookEvent | UnknownEvent): Promise<unknown> {
     const schema = schemaOf(events, event.type);
     if (schema === undefined) return called(event);
     isChecking = true;
     const checked = await checkedEvent(event, schema);
     isChecking = false;
-    // Nobody may be waiting for the handler any more.
+    // The attempt may have been aborted meanwhile.
     controller.signal.throwIfAborted();
     if (!checked.fits) throw new DoesNotFit(checked.why);
     return called(checked.event);
@@ -191,17 +180,16 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return end;
   }
 
-  /** The one place that says how an attempt ended. */
   function endOf(thrown: Thrown | null): AttemptEnd {
     const { committed, spoiled } = transactions;
     if (committed) return thrown === null ? { outcome: 'committed' } : failedLate(thrown.error);
     if (spoiled?.code === 'COMMITTED_BY_ITSELF') return { outcome: 'committed alone' };
     if (stopped === 'lost') return { outcome: 'lost' };
-    // What a transaction wrote past its own end is committed, so its handler must not run again by itself.
+    // Writes after the transaction's own end are committed, so the handler must not run again.
     if (spoiled !== null) return failed(spoiled, true);
-    // What ends after its signal was aborted has not done its work, also when it returns.
+    // A handler that returns after its signal was aborted has not done its work.
     if (stopped === 'closing') return { outcome: 'interrupted' };
-    // One whose transaction was taken from it says more than that it was slow.
+    // The lost transaction explains more than the timeout.
     if (stopped === 'timeout') return failed(transactions.givenUp ?? controller.signal.reason);
     if (thrown === null) return processedBy(() => skipped);
     if (isInstance(thrown.error, DoesNotFit)) return invalid(thrown.error.message);
@@ -245,7 +233,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   };
 }
 
-/** What a span says of how an attempt ended; with the message of an error only where the log has it, too. */
+/** The message only if the log has it, too. */
 function spanEnd(end: AttemptEnd, logErrors: boolean): SpanEnd {
   const { outcome } = end;
   if (!('error' in end)) return { outcome, ...(outcome === 'lost' && { errorType: 'lost' }) };
@@ -253,7 +241,7 @@ function spanEnd(end: AttemptEnd, logErrors: boolean): SpanEnd {
   return { outcome, errorType: name, isError: true, ...(logErrors && { message }) };
 }
 
-/** The event has not passed the application's schema: its handler was not called. */
+/** The event does not fit the application's schema; its handler was not called. */
 class DoesNotFit extends Error {}
 
 function invalid(why: string): Settlement & { readonly outcome: 'dead' } {

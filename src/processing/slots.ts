@@ -1,11 +1,11 @@
 import type { ClaimRequest } from '../inbox/work.ts';
 import type { LimitsByType } from './handlers.ts';
 
-/** The handlers that may run at once: so many in all, and of each type no more than its handler says. */
+/** The handlers that may run at once, in all and of each type. */
 export class Slots {
   readonly #most: number;
   readonly #bounds: LimitsByType['bounds'];
-  /** how many run, by the key of their handler */
+  /** by the key of their handler */
   readonly #running = new Map<string, number>();
   #busy = 0;
 
@@ -24,14 +24,13 @@ export class Slots {
     return (this.#running.get(key) ?? 0) < (this.#bounds?.get(key) ?? Infinity);
   }
 
-  /** A handler runs; returns how to say that it has ended. */
+  /** Returns a function that frees the slot. */
   enter(type: string | null): () => void {
     const key = this.#keyOf(type);
     this.#add(key, 1);
     return () => this.#add(key, -1);
   }
 
-  /** What a claim is told, where types have bounds of their own. */
   room(): Pick<ClaimRequest, 'room'> {
     if (this.#bounds === null) return {};
     const left = Array.from(this.#bounds, ([key, bound]) => [key, bound - (this.#running.get(key) ?? 0)] as const);

@@ -11,7 +11,6 @@ export class Timers {
     this.#clock = clock;
   }
 
-  /** Calls back once after a while; returns how to cancel. */
   later(ms: number, callback: () => void): () => void {
     if (this.#areOver) return () => {};
     // An application's clock calls back in the context of the code that moves it.
@@ -28,7 +27,7 @@ export class Timers {
     return cancel;
   }
 
-  /** The next turn begins when this one has ended, so that a slow disk is not asked twice at once. */
+  /** The next turn begins when this one has ended, so that a slow disk gets one request at a time. */
   every(ms: number, task: () => Promise<void>, onFailure: (failure: unknown) => void): void {
     this.later(ms, () => {
       task()
@@ -37,19 +36,18 @@ export class Timers {
     });
   }
 
-  /** Resolves after a while, and never once the timers have ended. */
+  /** Never resolves once the timers have ended. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => void this.later(ms, resolve));
   }
 
-  /** Waits for work, but no longer than a limit: a locked database must not keep the process from ending. */
+  /** A locked database must not keep the process from ending. */
   atMost(limitMs: number, work: Promise<unknown> | null): Promise<unknown> {
     const { promise: limit, resolve } = Promise.withResolvers<void>();
     const cancel = this.#clock.after(limitMs, resolve);
     return Promise.race([Promise.resolve(work).finally(cancel), limit]);
   }
 
-  /** Nothing is called back any more. */
   stop(): void {
     this.#areOver = true;
     for (const cancel of this.#cancels) cancel();

@@ -2,16 +2,15 @@ import { causesOf, InboxUnavailableError, isInstance, TransactionError } from '.
 import type { DefaultDatabase } from '../inbox/work.ts';
 import { type HandlerContext, OfferedPromise } from './handlers.ts';
 
-/** What was thrown, which may be anything, also `null`. */
+/** Any thrown value, also `null`. */
 export interface Thrown {
   readonly error: unknown;
 }
 
 interface Call {
   state: 'running' | 'committed' | { readonly failure: unknown };
-  /** the handler has waited for how it ended */
+  /** the handler has awaited it */
   heard: boolean;
-  /** resolves when it has ended */
   readonly ended: Promise<void>;
 }
 
@@ -20,14 +19,13 @@ type Run = <T>(work: (database: DefaultDatabase) => T) => Promise<T>;
 const TWICE = 'ctx.transaction can be called only once per attempt. Put all writes into one call.';
 const OVER = 'ctx.transaction was called after the handler ended, so nothing was committed. Await it in the handler.';
 
-/** The calls of `ctx.transaction` in one attempt, and what they mean for how it ends. */
 export class TransactionCalls {
   readonly #run: Run;
   readonly #calls: Call[] = [];
   readonly #giveUp = new AbortController();
   #isOver = false;
 
-  /** @param running - carries one of them out, until the attempt is given up */
+  /** @param running - runs a transaction, until the attempt is given up */
   constructor(running: (givenUp: AbortSignal) => Run) {
     this.#run = running(this.#giveUp.signal);
   }
@@ -62,17 +60,16 @@ export class TransactionCalls {
       : this.#run(work);
   };
 
-  /** The handler has ended: a failure that it has not heard of by now, it cannot have dealt with. */
+  /** The handler has ended, so it cannot deal with later failures. */
   close(): void {
     this.#isOver = true;
   }
 
-  /** Resolves when all of them have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#calls.map(({ ended }) => ended));
   }
 
-  /** The attempt is given up: ends those whose function still runs, and waits for those that are being committed. */
+  /** Ends functions that still run, and waits for those that are being committed. */
   async giveUp(): Promise<void> {
     this.#giveUp.abort();
     await this.settled();
@@ -82,29 +79,26 @@ export class TransactionCalls {
     return this.#calls.some(({ state }) => state === 'committed');
   }
 
-  /** One whose function has ended the transaction itself. */
+  /** Its function has ended the transaction itself. */
   get spoiled(): TransactionError | null {
     return this.#failureWith((code) => code.endsWith('_BY_ITSELF'));
   }
 
-  /** One that ended because the attempt was given up. */
+  /** It ended because the attempt was given up. */
   get givenUp(): TransactionError | null {
     return this.#failureWith((code) => code === 'GIVEN_UP');
   }
 
   /**
-   * The failure of a call that the handler did not wait for, and so has not dealt with. A handler that has waited and
-   * then returned has decided that the event is processed without it.
+   * The failure of a call that the handler did not await. A handler that awaited it and then returned has decided that
+   * the event is processed.
    */
   get unheard(): Thrown | null {
     const first = this.#failures().find(({ heard }) => !heard);
     return first === undefined ? null : { error: first.failure };
   }
 
-  /**
-   * Whether what a handler has thrown, or its cause, says that a transaction could not be had, as the file of the inbox
-   * was not.
-   */
+  /** Whether the handler failed because the file of the inbox was unavailable. */
   isWithoutFile(thrown: unknown): boolean {
     const failures = new Set(this.#failures().map(({ failure }) => failure));
     return causesOf(thrown).some((cause) => isInstance(cause, InboxUnavailableError) && failures.has(cause));

@@ -20,7 +20,6 @@ import type { Entries, Entry, MemoryHandling } from './memory-events.ts';
 
 type Part = Store<'sync'> & Pick<SyncStore, 'ahead' | 'nextInQueues'>;
 
-/** Claims and settlements, by looking through all events. */
 export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
   /** the newest processed event of each entity */
   const highWater = new Map<string, Instant>();
@@ -139,7 +138,6 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       return {
         isSetBack: setBackBy(latest, now) > 0,
         ...claimState(),
-        // No answer is ever lost.
         lost: [],
         crashed: [],
         expired: expired.slice(0, limit).map((entry) => {
@@ -231,7 +229,6 @@ function endAttempt(entry: Entry, change: Extract<Change, { kind: 'attempt ended
   entry.attempts.push({ number: event.attempt, trigger: event.trigger, outcome, ...times, error, ...why });
 }
 
-/** A pending event has a type and a time. */
 function frontOf({ seq, type, created, bytes }: Entry): Front & SizedEvent {
   return { seq, type: type ?? '', created: created ?? { ms: 0, ns: 0 }, bytes };
 }

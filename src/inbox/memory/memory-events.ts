@@ -6,15 +6,12 @@ import type { Attempt, Scope } from '../work.ts';
 
 type Shown = Omit<StoredEvent, 'redeliveries' | 'conflict'>;
 
-/** An event in memory. */
 export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   redeliveries: Times | null;
   conflicts: Times | null;
   /** the newest other body of its key */
   otherBody: Uint8Array | null;
-  /** the length of its body */
   bytes: number;
-  /** of the body, once it is pruned */
   hash: Uint8Array | null;
   dueAt: number;
   settledAt: number;
@@ -33,11 +30,9 @@ export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   trace: string | null;
   trigger: Attempt['trigger'];
   readonly attempts: Attempt[];
-  /** the number of its newest attempt */
   attempt: number;
 };
 
-/** All events in the order of arrival: the first has `seq` 1. */
 export class Entries {
   readonly all: Entry[] = [];
   readonly #byKey = new Map<string, Entry>();
@@ -103,13 +98,11 @@ export class Entries {
     return entity === null ? [] : this.all.filter((one) => one.entity === entity && one.endpoint === endpoint);
   }
 
-  /** Events that may be claimed when they are due. */
   ready(): readonly Entry[] {
     return this.all.filter(({ state, isFresh, isParked }) => state === 'pending' && !isFresh && !isParked);
   }
 }
 
-/** The processors, and what they handle. */
 export class MemoryHandling {
   types: readonly HandledType[] = [];
   running: readonly NotedProcessor[] = [];

@@ -70,7 +70,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   assertLasting('memoryInbox', ephemeral);
   const entries = new Entries();
   const store = memoryStore(entries);
-  /** how far each processor has come with what waits */
   const sweeps = new Map<string, Sweep>();
   const listeners = new Set<() => void>();
   const notify = (): void => {

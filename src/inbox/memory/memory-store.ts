@@ -4,7 +4,6 @@ import { isAmong, isInScope, wasSeenAfter, type HandledType, type ReadyType } fr
 import { memoryClaims } from './memory-claims.ts';
 import { fits, MemoryHandling, type Entries, type Entry } from './memory-events.ts';
 
-/** What the operations of `queue-operations.ts` need, by looking through all events. */
 export function memoryStore(entries: Entries): SyncStore {
   const handling = new MemoryHandling();
   return {
@@ -65,7 +64,7 @@ export function memoryStore(entries: Entries): SyncStore {
   };
 }
 
-/** Announcements of processors, and waiting events by type. No type is ever paused. */
+/** No type is ever paused in memory. */
 function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Announcements {
   return {
     noteScope({ endpoints, types, named = [] }, now) {
@@ -147,7 +146,6 @@ function compare(one: Named, other: Named): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** How many there are of each endpoint and type, and when the first of them was due. */
 function totalsOf(some: readonly Entry[]) {
   const totals = new Map<string, { endpoint: string; type: string; count: number; dueAt: number }>();
   for (const { endpoint, type, dueAt } of some) {

@@ -20,35 +20,29 @@ import { claimLocks, locksOf, namedTypes, type Transaction } from './engine/tran
 import { slotOf } from './sql/tables.ts';
 import type { Store } from './store.ts';
 
-/** Deliveries of known events wait no longer than this for a lock; the next group waits behind them. */
+/** The next group waits while a group waits for a lock. */
 const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '2s'";
 const LOCK_TAKEN = '55P03';
 const START_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
 
-/** A delivery on its way in. */
 export interface Arrival {
   readonly event: IncomingEvent;
   readonly times: AskedTimes;
-  /** a processor of this process handles it, if nothing has to run before it */
+  /** set if a processor of this process handles the event, unless another event must run first */
   readonly start: NumberedStart | undefined;
-  /** when it arrived, by the database's clock; `null` until that is known */
+  /** by the database's clock; `null` until that is known */
   receivedAt: number | null;
   /** the lease under which it was stored */
   started: Started | undefined;
-  /** an earlier COMMIT of it was not answered */
   isUnsure: boolean;
 }
 
-/** With times of the database's clock. */
 interface DatedArrival {
   readonly arrival: Arrival;
   readonly event: IncomingEvent;
 }
 
-/**
- * Accepts deliveries that arrived together. One statement stores new events, and they are answered at once. Known events need a
- * second transaction.
- */
+/** One statement stores new events, and they are answered at once. Known events need a second transaction. */
 export function acceptGroup(
   store: Store,
   group: readonly Arrival[],
@@ -57,7 +51,7 @@ export function acceptGroup(
   return outcomesOf(group, (some, first) => acceptTogether(store, some, (at, result) => answer(first + at, result)));
 }
 
-/** If Postgres refuses all of them together, one most likely caused this: each is tried alone. Never throws. */
+/** If Postgres rejects a group, one job most likely caused this, so each is tried alone. Never throws. */
 async function outcomesOf<Item>(
   items: readonly Item[],
   work: (some: readonly Item[], first: number) => Promise<readonly CommitOutcome[]>,
@@ -105,21 +99,19 @@ async function acceptTogether(
       const stored = await insertEvents(session, moves, insertions, { at: minuteInTables(time, Date.now()), named });
       for (const [at, arrival] of group.entries()) {
         const [start, lease] = [starts[at], stored[at]];
-        // A known event keeps the lease that an earlier try has noted, whose COMMIT was not answered.
+        // A known event keeps the lease from an earlier try whose COMMIT was not answered.
         if (lease !== undefined) arrival.started = start && { ...lease, superseded: start.isSuperseded };
       }
       return { dated, stored };
     },
-    // Asked again, it finds them known.
     async wasDone() {
       for (const arrival of group) arrival.isUnsure = true;
       return undefined;
     },
   });
-  // At once, because the second transaction may wait, and no processor renews the leases of the new ones until then.
+  // The second transaction may wait, and no processor renews the new leases until then.
   for (const [at, lease] of stored.entries()) if (lease !== undefined) answer(at, storedAs(group[at]?.started));
   const known = dated.filter((_, at) => stored[at] === undefined);
-  // The new ones stay stored, some of them under a lease, even if this fails.
   const again = known.length === 0 ? [] : [...(await outcomesOf(known, (some) => acceptKnown(store, some)))];
   return stored.flatMap((lease, at) =>
     lease === undefined ? again.splice(0, 1) : [{ result: storedAs(group[at]?.started) }],
@@ -128,7 +120,6 @@ async function acceptTogether(
 
 type Start = NonNullable<Insertion['claim']> & { readonly isSuperseded: boolean };
 
-/** The lease that each arrival begins with; `undefined` for one that has to wait for a claim. */
 async function startsOf(
   { t }: Store,
   session: Session,
@@ -162,7 +153,6 @@ function storedAs(started: Started | undefined): Acceptance {
   return started === undefined ? STORED : { ...STORED, started };
 }
 
-/** Accepts deliveries in the order of arrival. */
 function acceptKnown(store: Store, known: readonly DatedArrival[]): Promise<readonly CommitOutcome[]> {
   const keys = new Map(known.map(({ event }) => [keyOf(event), event]));
   return store.database.transaction({
@@ -196,7 +186,11 @@ function acceptKnown(store: Store, known: readonly DatedArrival[]): Promise<read
   });
 }
 
-/** @throws InboxUnavailableError if another transaction keeps them, because all other deliveries wait meanwhile */
+/**
+ * All other deliveries wait meanwhile.
+ *
+ * @throws InboxUnavailableError if another transaction keeps the locks
+ */
 async function takeLocks({ session, locks }: Transaction, events: readonly IncomingEvent[]): Promise<void> {
   try {
     await Promise.all([session.exec(LOCK_TIMEOUT), locks.takeOfKeys(events)]);
@@ -207,7 +201,7 @@ async function takeLocks({ session, locks }: Transaction, events: readonly Incom
   }
 }
 
-/** Renews its lease, if it has not expired since: no processor renewed it while the answer was missing. */
+/** No processor renewed the lease while the answer was missing. */
 async function ownAcceptance(store: Store, session: Session, { started, start, times }: Arrival): Promise<Acceptance> {
   if (started === undefined || start === undefined) return STORED;
   const until = times.granted(start.now) + start.leaseMs;

@@ -15,7 +15,7 @@ import type { Store } from './store.ts';
 type AsyncStore = RuleStore<'async'>;
 type Step<T> = T | 'more';
 
-/** Claims due events. See `claimDue` in queue-operations.ts, which does the same without `await`. */
+/** Does the same as `claimDue` in queue-operations.ts, with `await`. */
 export function claimDue(
   store: Store,
   asked: ClaimRequest,
@@ -36,7 +36,6 @@ export function claimDue(
   });
 }
 
-/** Claims one event, as inline mode does. */
 export async function claimByKey(
   store: Store,
   key: EventKey,
@@ -48,7 +47,7 @@ export async function claimByKey(
     const state = await startClaim(place, request, crashed, key);
     if (state === 'more') return 'more';
     const event = await place.eventToRun(key);
-    // Read again: a type may have been paused while this claim waited for the slot of its event.
+    // A type may have been paused while this claim waited for the slot of its event.
     const decision = planOne(event, request, (await place.claimState()).pauses);
     isBusy = decision === 'busy';
     return event === undefined || decision !== 'run'
@@ -89,8 +88,8 @@ async function give(
 }
 
 /**
- * Runs a claim in as many transactions as it needs. If the answer to a COMMIT is lost, the claim looks for its leases: leases
- * without an owner would count as crashes when they expire.
+ * Runs a claim in as many transactions as it needs. If the answer to a COMMIT is lost, looks for its leases, because
+ * leases without an owner would count as crashes.
  */
 async function inSteps(
   store: Store,
@@ -110,7 +109,7 @@ async function inSteps(
           before: (session) => store.writeAt(session, asked.now, times),
           async work(session) {
             const { number, lostClaims } = numbered;
-            // An earlier try may be committed: this one gives back its leases, as the next claim would.
+            // An earlier try may be committed: this one releases its leases, as the next claim would.
             const lost = mayBeCommitted ? [...lostClaims, number] : lostClaims;
             const request = onDatabaseClock(times, { ...numbered, lostClaims: lost });
             crashed = [];
@@ -141,8 +140,8 @@ function crashedOnCallersClock({ time }: Store, event: CrashedEvent): CrashedEve
 }
 
 /**
- * The times of a request on the database's clock. Leases begin now, because the request may have waited. Other leases are judged as
- * of the request, because their renewals may have waited too.
+ * Leases begin now, because the request may have waited. Other leases are judged as of the request, because their
+ * renewals may have waited too.
  */
 function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedClaim {
   const { now, expiredBy = now, handledSince } = request;
@@ -154,7 +153,7 @@ function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedCla
   };
 }
 
-/** Whether these leases exist. Waits for the transaction that gave them, if it is still running. */
+/** Waits for the transaction that gave the leases, if it is still running. */
 async function areHeld({ t }: Store, session: Session, leases: readonly Lease[]): Promise<boolean> {
   const rows = await session.rows<Lease>(
     `SELECT seq, fence FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL ORDER BY seq FOR UPDATE`,
@@ -168,13 +167,12 @@ export interface SettlementJob {
   readonly settlement: Settlement;
   readonly now: number;
   readonly times: AskedTimes;
-  /** an earlier call may have settled the attempt without an answer */
   readonly again: boolean;
 }
 
 /**
- * Settles attempts that ended together in one transaction. It locks the slots of all their entities first, because other
- * transactions may park events of these entities. See `settle` in queue-operations.ts.
+ * Locks the slots of all entities first, because other transactions may park their events. See `settle` in
+ * queue-operations.ts.
  */
 export async function settleGroup(store: Store, jobs: readonly SettlementJob[]): Promise<readonly CommitOutcome[]> {
   const { database, latest, time } = store;
@@ -191,7 +189,6 @@ export async function settleGroup(store: Store, jobs: readonly SettlementJob[]):
         const leases = jobs.map(({ lease }) => lease);
         await transaction.locks.takeOf(leases.map(({ seq }) => seq));
         const now = Math.max(...jobs.map(({ now, times }) => times.toDatabase(now)));
-        // An attempt that is settled twice in one group ends once.
         const ended = new Set<number>();
         const held = (await place.held(leases, seenSince(now))).map((event) => {
           if (event === undefined || ended.has(event.seq)) return undefined;
@@ -212,7 +209,6 @@ export async function settleGroup(store: Store, jobs: readonly SettlementJob[]):
         await place.apply(plans.flatMap(({ changes }) => changes));
         return plans.map(({ result }) => result);
       },
-      // The next try holds the same locks, and finds how the attempts ended.
       async wasDone() {
         isUnsure = true;
         return undefined;

@@ -10,16 +10,16 @@ import type { Store } from './store.ts';
 type Upkeep = Parameters<NonNullable<Inbox['upkeep']>>[0];
 
 const BATCH = 1_000;
-/** A call looks at events for this long, unless its caller waits for the end. The next call continues. */
+/** A call looks at events for this long, unless its caller waits for the end. */
 const LOOK_MS = 2_000;
-/** The look rests this many times as long as a batch took. */
+/** Rests this many times as long as a batch took. */
 const REST = 3;
 
 /** The row of `progress` with the day of the last look, by the database's clock. */
 const DAY = 'looked for lost events on day';
 const TODAY = '(extract(epoch FROM clock_timestamp()) / 86400)::bigint';
 
-/** Once a day, one of all processes checks the tables and looks for lost events. If it ends early, the rest waits for the next day. */
+/** Once a day, one of all processes checks the tables and looks for lost events. */
 export function dailyLook(store: Store, schema: string): (how: Upkeep) => Promise<void> {
   const { database, t } = store;
   let at: LostFound | null = null;
@@ -68,7 +68,6 @@ export function dailyLook(store: Store, schema: string): (how: Upkeep) => Promis
     at = null;
   }
 
-  // A receiver and a processor of the same inbox may both ask.
   let underWay: Promise<void> | null = null;
   return (how) =>
     (underWay ??= look(how).finally(() => {
@@ -80,9 +79,7 @@ const NAMED = 3;
 
 export interface LostFound {
   readonly count: number;
-  /** the ids of the first ones */
   readonly ids: readonly string[];
-  /** the last event that was looked at */
   readonly behind: number;
   readonly isOver: boolean;
 }
@@ -108,7 +105,7 @@ export async function lookForLost(session: Session, t: Tables, found: LostFound,
   };
 }
 
-/** The message about lost events, with the line of SQL that repairs them; `null` if no event is lost. */
+/** With the SQL that repairs lost events; `null` if no event is lost. */
 export function wordsOfLost(t: Tables, { count, ids }: LostFound): { what: string; advice: string } | null {
   if (count === 0) return null;
   const [named, more] = [ids.join(', '), count > ids.length ? ' and others' : ''];

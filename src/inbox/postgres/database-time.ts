@@ -2,24 +2,21 @@ import { performance } from '../../host/real-timers.ts';
 import type { Session } from './driver/session.ts';
 
 /**
- * The times that an inbox writes are the database's, because the clocks of its machines may be hours apart. Times of a caller's
- * clock are shifted on the way in, and back on the way out. Tests with a clock of their own turn that off.
+ * Times in the database are by its clock, because the clocks of machines may be hours apart. Tests with a clock of
+ * their own turn that off.
  */
 export interface DatabaseTime {
-  /** Asks the database for the time, unless it is known. */
   follow(session: Session): Promise<void>;
   readonly toDatabase: (ms: number) => number;
   readonly toCaller: (ms: number) => number;
-  /** The times that a caller gives with a request made now. The request may wait, and the caller's clock may be set meanwhile. */
+  /** Converts the times of a request made now. The request may wait, and the caller's clock may be set meanwhile. */
   asked(): AskedTimes;
-  /** gets the time with each BEGIN */
   readonly clock?: ServerClock;
 }
 
-/** For times of the caller's clock as it was at the request. */
 export interface AskedTimes {
   toDatabase(ms: number): number;
-  /** plus the wait since the request, because a lease counts from when it is granted */
+  /** plus the wait since the request */
   granted(ms: number): number;
 }
 
@@ -32,7 +29,6 @@ export interface ServerClock {
 
 export const CLOCK = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms';
 
-/** Takes times as they are. */
 export const callersTime: DatabaseTime = timeApart(0);
 
 /** For a database whose clock is always ahead of the caller's by `ms`. */
@@ -44,13 +40,13 @@ export function timeApart(ms: number): DatabaseTime {
 
 /** The database's clock may be set too, or another server may take over. */
 const ASK_EVERY_MS = 1_000;
-/** Clocks tick by milliseconds, and the process may be held up between a look at one and at the other. */
+/** Clocks tick by milliseconds, and the process may be delayed between two looks. */
 const NOTHING_MS = 5;
 const MOST_LOOKS = 5;
 /** A clock that moved by less was not set. */
 const SET_MS = 1_000;
 
-/** How far the monotonic clock is ahead of the machine's. Looks again if the process was held up between the two. */
+/** Looks again if the process was delayed between the two clocks. */
 function monotonicAhead(): number {
   for (let left = MOST_LOOKS; ; left -= 1) {
     const monotonic = performance.now();
@@ -99,7 +95,7 @@ export function databaseTime(): DatabaseTime {
         const now = apart();
         const then = (offset ?? 0) + aheadThen;
         const moved = then - now;
-        // The monotonic clock stops while the machine sleeps: the database's clock then seems set, by as much.
+        // The monotonic clock stops while the machine sleeps, so the database's clock seems set by as much.
         const hasSlept = moved > 0 && offsetThen !== null && Math.abs((offset ?? 0) - offsetThen - moved) < SET_MS;
         return ms + (Math.abs(moved) < SET_MS || hasSlept ? now : Math.round(then));
       };

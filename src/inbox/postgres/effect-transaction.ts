@@ -11,19 +11,17 @@ import { postgresStore } from './engine/postgres-store.ts';
 import type { Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
-/** The function may take its time and change settings, but the end of the attempt holds locks that others wait for. */
+/** The function may take its time and change settings, but the end of the attempt holds locks. */
 const BEGIN_END = `${IDLE_TIMEOUT}; ${KNOWN_PLANS}; ${VALUES}; ${SYNCED}; SAVEPOINT hookbox_end`;
 
-/** How often the transaction begins anew after a lost connection, unless the function has begun. */
+/** How often the transaction begins anew after a lost connection. */
 const MOST_LOST = 2;
 
-/** How long to look for the end of a transaction whose COMMIT was not answered. */
 const UNSURE_MS = 10_000;
 const LOOK_MS = 50;
 
 type Work<T> = (connection: PostgresConnection) => T | Promise<T>;
 
-/** How such a transaction ended, as far as its own connection knows. */
 type Ended<T> =
   | { readonly result: T }
   | { readonly thrown: unknown }
@@ -32,9 +30,8 @@ type Ended<T> =
   | { readonly unsure: T; readonly id: string };
 
 /**
- * The application's writes and the end of the attempt, in one transaction. While the function runs, the transaction holds only a
- * mark of the attempt, so that leases can be renewed and taken over. A function that runs COMMIT itself commits the mark, which
- * then says that the effect must not be repeated.
+ * While the function runs, the transaction holds only a mark of the attempt, so that leases can be renewed and taken
+ * over. A function that runs COMMIT itself commits the mark, and the event is then not handled again.
  */
 export async function effectTransaction<T>(
   store: Store,
@@ -53,7 +50,7 @@ export async function effectTransaction<T>(
       return await resultOf(store, await runOnce(store, lease, begun, attempt));
     } catch (failure) {
       if (!(failure instanceof DatabaseFailure)) throw failure;
-      // This counts as a failed attempt: an event whose function always loses its connection must not be run for ever.
+      // A failed attempt, because a function that always loses its connection must not run for ever.
       if (hasBegun) {
         throw new TransactionError('NOT_COMMITTED', `${NOT_COMMITTED} ${failure.message}.`, { cause: failure });
       }
@@ -103,7 +100,6 @@ function lost(): TransactionError {
   return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
-/** A transaction with the mark of an attempt, and the process of the server that it runs in. */
 interface Marked {
   readonly id: string;
   readonly pid: number;
@@ -121,9 +117,8 @@ function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<Ma
 }
 
 /**
- * An unanswered statement continues in Postgres without its connection, and holds the locks that the next attempt
- * needs. The transaction's id shows that the backend still works for it: behind a pooler, another client may use that
- * backend by now.
+ * An unanswered statement keeps its locks in Postgres without its connection. The transaction's id shows that the
+ * backend still works for it: behind a pooler, another client may use that backend by now.
  */
 async function endBackend({ database }: Store, { id, pid }: Marked): Promise<void> {
   try {
@@ -134,12 +129,9 @@ async function endBackend({ database }: Store, { id, pid }: Marked): Promise<voi
         [pid, id],
       ),
     );
-  } catch {
-    // It may have ended by itself.
-  }
+  } catch {}
 }
 
-/** The id shows whether the transaction is still the one that hookbox began. */
 async function runInside<T>(
   store: Store,
   session: Session,
@@ -171,7 +163,6 @@ async function runInside<T>(
   return 'thrown' in ended ? ended : { thrown: new Error(CAUGHT) };
 }
 
-/** How the function ended, unless its attempt is given up before. */
 async function untilGivenUp<T>(
   work: () => T | Promise<T>,
   givenUp: AbortSignal | undefined,
@@ -191,7 +182,7 @@ async function untilGivenUp<T>(
   return over;
 }
 
-/** The id of the open transaction; `failed` if a statement has failed, so that the transaction takes no more statements. */
+/** `failed` if a statement has failed, so that the transaction takes no more statements. */
 async function transactionOf(session: Session, lostBy: () => unknown): Promise<string | null> {
   try {
     // Not prepared, because this cannot be tried again.
@@ -206,8 +197,8 @@ async function transactionOf(session: Session, lostBy: () => unknown): Promise<s
 }
 
 /**
- * Ends the attempt as processed; `false` if the lease is lost. Tries again without prepared statements, because the function
- * cannot run again only because of a pooler.
+ * `false` if the lease is lost. Tries again without prepared statements, because a pooler must not make the function
+ * run again.
  */
 async function endProcessed(
   { within }: Store,
@@ -233,7 +224,7 @@ async function endProcessed(
   return end();
 }
 
-/** Throws the error of a deferred constraint unchanged, because it is the application's own. */
+/** The error of a deferred constraint is the application's own. */
 async function commit<T>(session: Session, result: T, id: string): Promise<Ended<T>> {
   try {
     const { command } = await session.answered({ text: 'COMMIT' });

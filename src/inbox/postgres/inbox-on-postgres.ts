@@ -34,22 +34,19 @@ export interface InboxSettings {
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
   readonly time: DatabaseTime;
-  /** where to listen to other machines; with `null`, the inbox does not notify them either */
+  /** with `null`, the inbox neither listens to other machines nor notifies them */
   readonly listenAt: string | null;
-  /** how long to wait for an answer of Postgres; ten seconds unless set */
   readonly answerMs?: number;
 }
 
-/** The memory of a waiting delivery beside its body, roughly. */
 const OVERHEAD_BYTES = 512;
 
-/** `close` waits this many times `answerMs` for calls, then this long for connections: the server may be gone. */
+/** `close` waits this many times `answerMs` for calls, then `CLOSE_MS` for connections. */
 const ANSWERS_AT_CLOSE = 2;
 const CLOSE_MS = 5_000;
 
 const UNANSWERED = `deliveries have waited for Postgres for more than ${PING_LIMIT_MS / 1_000} s`;
 
-/** The parts of an inbox, put together. */
 export function inboxOnPostgres<Connection extends PostgresConnection>(
   source: PostgresSource<Connection>,
   { maxWaiting, maxWaitingBytes, listenAt, ...settings }: InboxSettings,
@@ -80,7 +77,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
 
-  /** Makes a call of the inbox, for which `close` waits. Its failures are those of the contract. */
+  /** `close` waits for the call. */
   async function asked<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
     const promise = work();
@@ -116,7 +113,6 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     await atMost(CLOSE_MS, Promise.all([wakeUp?.close(), database.close()]));
   }
 
-  // Operators wait longer than deliveries may.
   const patient = storeOf({ ...store, database: database.waiting(OPERATORS_MS) });
   const { prune } = workQueue(patient);
   const look = dailyLook(patient, settings.schema);
@@ -124,7 +120,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const operations: Operations = {
     ...operators,
     async ping() {
-      // It may be answered on another connection than the one that deliveries wait for.
+      // The ping may use another connection than waiting deliveries.
       if (arrivals.underWayMs > PING_LIMIT_MS) throw new InboxUnavailableError('DEADLINE', UNANSWERED);
       await operators.ping();
     },
@@ -161,7 +157,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       work: (database: Connection) => T,
       attempt: Parameters<Inbox['transaction']>[2],
     ) =>
-      // The connection is one of the source's, and a promise of a promise is the promise itself.
+      // A promise of a promise is the promise itself.
       asked(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
     async rerun(key, content, now, readFrom) {
       const moved = await asked(() => queue.rerun(key, content, now, readFrom));
@@ -181,7 +177,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       try {
         await asked(() => look(how));
       } finally {
-        // Operators find stored events even if this role or this server stops the look early.
+        // Operators find stored events even if the look fails.
         await runUpkeep(operations, how);
       }
     },
@@ -190,7 +186,6 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   };
 }
 
-/** The same calls, each made through `ask`. */
 function asking<C extends { readonly [Name in keyof C]: (...given: never[]) => Promise<unknown> }>(
   calls: C,
   ask: (work: () => Promise<unknown>) => Promise<unknown>,
@@ -215,7 +210,6 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
 
 type StoreSettings = Pick<InboxSettings, 'schema' | 'migrates' | 'prepares' | 'time' | 'answerMs'>;
 
-/** The tables of an inbox. */
 export function storeOn(
   source: PostgresSource,
   { schema, migrates, prepares, time, answerMs = ANSWER_MS }: StoreSettings,
@@ -242,10 +236,10 @@ async function eventOf({ time, read }: Store, { id, endpoint }: EventKey): Promi
   return row === undefined ? null : storedEvent(row, time);
 }
 
-/** A list waits this long for deliveries that are being stored; then it ends before them. */
+/** How long a list waits for deliveries that are being stored; then it ends before them. */
 const WAIT_MS = 5_000;
 
-/** Events in the order of arrival, up to where no more can appear (`Horizon`). */
+/** Up to where no more events can appear (`Horizon`). */
 async function listAfter(
   { time, horizon, read }: Store,
   after: number,

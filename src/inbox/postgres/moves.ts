@@ -4,8 +4,7 @@ import { about, aboutEvents } from './sql/statements.ts';
 import { rowOf, type Tables } from './sql/tables.ts';
 
 /**
- * A counter would give out the same fence again after a crash or a fail-over that takes claims back; the time and a random
- * number do not. Whole numbers up to 2^53, until the year 2109.
+ * A counter would repeat fences after a fail-over; the time and a random number do not. Below 2^53 until the year 2109.
  */
 const FIRST_FENCE = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint * 2048 + floor(random() * 2048)::bigint';
 
@@ -20,7 +19,6 @@ const SAID = 'seq, type, created_ms, created_ns, entity, slot';
 /** Of an event that goes to the queue, whose row of `events` has the rest. */
 const KEYS = 'seq, type_key, entity_key';
 
-/** Columns with the SQL of their values. */
 type Values = Readonly<Record<string, string>>;
 
 function insertInto(table: string, values: Values, from: string): string {
@@ -32,8 +30,8 @@ function of(table: string, columns: string): Values {
 }
 
 /**
- * Moves lost events to the shelf, as dead. The queue would run every processed event again after the attempts were emptied.
- * A rerun of a lost event gets the next number of attempt.
+ * The queue would run every processed event again after the attempts were emptied. A rerun of a lost event gets the
+ * next number of attempt.
  */
 export function shelveLost(t: Tables, where: string): string {
   return `INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, attempts)
@@ -44,7 +42,7 @@ export function shelveLost(t: Tables, where: string): string {
     FROM ${joined(t)} WHERE ${LOST} AND ${where} ON CONFLICT DO NOTHING`;
 }
 
-/** Takes the message and stack of errors away, and leaves their names. */
+/** Keeps the names of errors. */
 export function pruneErrors(t: Tables): string {
   return `UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL
     WHERE ${THESE} AND (prunable OR error_name IS NOT NULL OR skipped IS NOT NULL)`;
@@ -52,14 +50,14 @@ export function pruneErrors(t: Tables): string {
 
 export type Moves = ReturnType<typeof movesOf>;
 
-/** Every write of where an event is, each named for the move it makes; nothing else writes `events`, `queue` and `shelf`. */
+/** Nothing else writes `events`, `queue` and `shelf`. */
 export function movesOf(t: Tables) {
   const taken = (from: string, more = ''): string =>
     `WITH taken AS (DELETE FROM ${from} WHERE ${THESE}${more} RETURNING *)`;
   const unleased = taken(t.queue, ' AND lease_until_ms IS NULL');
   const row = (source: string): string => rowOf(t.events, 'events', `found.seq = ${source}.seq`);
   const unpruned = `brought AS (UPDATE ${t.imported} SET prunable = false WHERE ${THESE} AND prunable)`;
-  /** Into the queue, with what the row of `events` says by now. */
+  /** The row of `events` has the current values. */
   const queued = (place: string, more: Values): Values => ({
     ...of(place, 'seq, endpoint'),
     type: 'given.type_key',
@@ -72,7 +70,7 @@ export function movesOf(t: Tables) {
     state: `'${state}'`,
     ...more,
   });
-  /** Stores events that are new, from `given`, and notes that they are not indexed. */
+  /** Stores new events from `given`, and notes that they are not indexed. */
   const stored = (columns: string, where = ''): string => `
     stored AS (
       INSERT INTO ${t.events} (${columns}) SELECT ${columns} FROM given ${where} ORDER BY place
@@ -85,11 +83,9 @@ export function movesOf(t: Tables) {
     )`;
 
   return {
-    // A delivery comes in.
     /**
-     * Stores the new ones of these events in their order; those with a `claimed_ms` under a lease, as if they had been claimed.
-     * It looks for known ones first, because a conflict in the index of keys would use up a number. It counts deliveries as
-     * rules/accept.ts does, in the minute `$20`, so that no delivery waits for another statement.
+     * Those with a `claimed_ms` get a lease. Looks for known events first, because a conflict in the index of keys
+     * would use up a number. Counts deliveries as rules/accept.ts does, in the minute `$20`.
      */
     insert: about(
       `${EVENT}, type_key, entity_key, valid, counted, claimed_ms, lease_until_ms, in_order, claim, place`,
@@ -123,7 +119,7 @@ export function movesOf(t: Tables) {
       FROM stored UNION ALL SELECT seq, NULL, NULL, fence, NULL FROM queued WHERE fence > 0`,
     ),
     markVerified: aboutEvents(`UPDATE ${t.events} SET verified = true WHERE ${THESE}`),
-    /** Events get what other bodies say of them. */
+    /** New bodies replace the stored ones. */
     replaceEvents: about(
       `${SAID}, verified, body, trace`,
       (given) => `
@@ -133,7 +129,7 @@ export function movesOf(t: Tables) {
         trace = coalesce(given.trace, events.trace)
       FROM ${given} WHERE ${isGiven('events')}`,
     ),
-    /** Those in the queue stay there as if they had just arrived, with what their rows of `events` say by now. */
+    /** As if they had just arrived. */
     requeue: about(
       KEYS,
       (given) => `
@@ -142,7 +138,7 @@ export function movesOf(t: Tables) {
         created_ns = events.created_ns, fresh = true, parked = false, failures = 0, crashes = 0, yields = false
       FROM ${given} CROSS JOIN ${row('given')} WHERE ${isGiven('queue')}`,
     ),
-    /** From the shelf into the queue, due when they were; as if they had just arrived if `$4` says so. */
+    /** `$4`: as if they had just arrived. */
     unshelve: about(
       KEYS,
       (given) =>
@@ -157,7 +153,6 @@ export function movesOf(t: Tables) {
           `taken JOIN ${given} ON given.seq = taken.seq CROSS JOIN ${row('taken')}`,
         )}`,
     ),
-    /** Those in the queue whose new bodies are invalid. */
     shelveInvalid: about(
       'seq, type_key, settled_ms',
       (given) =>
@@ -172,7 +167,6 @@ export function movesOf(t: Tables) {
           `taken JOIN ${given} ON given.seq = taken.seq`,
         )}`,
     ),
-    /** Those on the shelf whose new bodies are invalid. */
     stayInvalid: about(
       'seq, type_key, settled_ms',
       (given) => `
@@ -182,14 +176,13 @@ export function movesOf(t: Tables) {
       FROM ${given} WHERE ${isGiven('shelf')}`,
     ),
 
-    // A processor claims it, runs it, and settles it.
     /** Events that arrive in the future arrived before the clock was set back. */
     indexNew: (now: string) => `
       UPDATE ${t.queue} SET due_ms = ${now}::bigint, fresh = false
       WHERE fresh AND due_ms + 1 > ${now}::bigint + ${TOLERATED_MS + 1}`,
     park: aboutEvents(`UPDATE ${t.queue} SET parked = true, fresh = false WHERE ${THESE}`),
     unpark: aboutEvents(`UPDATE ${t.queue} SET parked = false WHERE ${THESE} AND parked`),
-    /** `$2` to `$6`: when it was claimed, until when, in order or not, as the only suspect or not, and the number of the claim. */
+    /** `$2` to `$6`: since when, until when, in order, as the only suspect, and the number of the claim. */
     claim: aboutEvents(`
       WITH claimed AS (
         UPDATE ${t.queue}
@@ -202,7 +195,7 @@ export function movesOf(t: Tables) {
       )
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${row('claimed')}`),
-    /** Until `$3`; `$4` says whether its processor is closing. */
+    /** `$3`: until when; `$4`: its processor is closing. */
     renew: about(
       'seq, fence',
       (given) => `
@@ -246,8 +239,7 @@ export function movesOf(t: Tables) {
     /** No search would find a lost event under its state. */
     shelveLost: aboutEvents(shelveLost(t, 'events.seq = ANY($1::bigint[])')),
 
-    // An operator acts on it.
-    /** Their numbers of attempts continue; attempts before the rerun no longer say that a body may be pruned. */
+    /** Numbers of attempts continue; attempts before the rerun no longer make a body prunable. */
     processedToPending: about(
       KEYS,
       (given) => `
@@ -265,7 +257,7 @@ export function movesOf(t: Tables) {
         `${given} CROSS JOIN ${row('given')} WHERE events.body IS NOT NULL AND events.erased_ms IS NULL`,
       )}`,
     ),
-    /** Events get what today's schemas say of them, where that changes anything. */
+    /** Writes what today's schemas read, if that differs. */
     describeMany: about(
       SAID,
       (given) => `
@@ -275,7 +267,6 @@ export function movesOf(t: Tables) {
         AND (events.type, events.created_ms, events.created_ns, events.entity, events.slot)
           IS DISTINCT FROM (given.type, given.created_ms, given.created_ns, given.entity, given.slot)`,
     ),
-    /** Dead, ignored and discarded ones are rerun. */
     unshelveMany: about(
       KEYS,
       (given) =>
@@ -292,7 +283,6 @@ export function movesOf(t: Tables) {
       UPDATE ${t.events} AS events SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns
       FROM ${given} WHERE ${isGiven('events')}`,
     ),
-    /** `$3` has their types. */
     discardInvalid: aboutEvents(`
       UPDATE ${t.shelf} AS shelf SET type = given.type, ${DISCARDED} FROM unnest($1::bigint[], $3::text[]) AS given (seq, type)
       WHERE ${isGiven('shelf')} AND state = 'dead'`),
@@ -307,7 +297,6 @@ export function movesOf(t: Tables) {
     retryNow: aboutEvents(`
       UPDATE ${t.queue} SET due_ms = $2::bigint WHERE ${THESE} AND lease_until_ms IS NULL AND due_ms > $2::bigint`),
 
-    // It is erased: a tombstone without an entity is left.
     erase: about(
       'seq, slot',
       (given) => `
@@ -326,7 +315,7 @@ export function movesOf(t: Tables) {
       WITH brought AS (UPDATE ${t.imported} SET prunable = false, trigger = 'auto' WHERE ${THESE})
       UPDATE ${t.shelf} SET pruned = true, trigger = 'auto', fingerprint = NULL WHERE ${THESE}`),
 
-    /** Stores the new ones in their order: all of them, unless another transaction has just stored one. */
+    /** All of them, in their order, unless another transaction has just stored one. */
     importEvents: about(
       `${EVENT}, body_sha256, erased_ms, type_key, entity_key, state, dead_reason, settled_ms, due_ms, attempts, failures, crashes, trigger, fingerprint, yields, place`,
       (given) => `
@@ -356,15 +345,13 @@ export function movesOf(t: Tables) {
       SELECT seq, (SELECT count(*) FROM placed) AS placed FROM about ORDER BY place`,
     ),
 
-    // The clock was set back.
     moveLeases: `
       UPDATE ${t.queue} SET lease_until_ms = greatest($2::bigint, lease_until_ms - $1::bigint) WHERE lease_until_ms > $2::bigint`,
     moveDue: `
       UPDATE ${t.queue} SET due_ms = greatest($2::bigint, due_ms - $1::bigint)
       WHERE due_ms > $2::bigint AND lease_until_ms IS NULL AND NOT fresh`,
 
-    // It is kept as a tombstone.
-    /** Processed events, with what belongs to their bodies: the messages of errors, and other bodies beside them. */
+    /** With the messages of errors, and other bodies beside them. */
     pruneProcessed: aboutEvents(`
       WITH ${unpruned}, tried AS (${pruneErrors(t)}), beside AS (DELETE FROM ${t.conflicts} WHERE ${THESE})
       UPDATE ${t.events} SET body = NULL, body_sha256 = sha256(body) WHERE ${THESE} AND body IS NOT NULL`),

@@ -30,15 +30,15 @@ export interface PostgresInboxOptions {
    */
   readonly migrate?: boolean;
   /**
-   * Whether hookbox prepares its statements. With `auto`, hookbox stops preparing statements behind a pooler that does
-   * not support prepared statements. With `false`, hookbox never prepares its statements.
+   * With `auto`, hookbox prepares its statements, and stops behind a pooler that does not support that. With `false`,
+   * hookbox never prepares its statements.
    *
    * @defaultValue `'auto'`
    */
   readonly prepare?: 'auto' | false;
   /**
-   * Where the inbox listens for events that other machines store. Pass a URL that bypasses any pooler. `auto` uses the
-   * URL of the inbox, if the inbox has one. With `false`, processors look for new events once a second.
+   * Where the inbox listens for events that other machines store: a URL that bypasses any pooler. `auto` uses the URL
+   * of the inbox. With `false`, processors look for new events once a second.
    *
    * @defaultValue `'auto'`
    */
@@ -132,7 +132,7 @@ function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string &
   return typeof source === 'string' ? source : null;
 }
 
-/** Messages do not quote the source, because a URL has a password in it. */
+/** Messages do not quote the source, because a URL has a password. */
 function assertSource<Source>(source: Source): asserts source is Exclude<Source, undefined> {
   if (typeof source === 'string') {
     assertUrl(source, 'Pass a URL');

@@ -9,7 +9,6 @@ import { transactionOn, type EventIndex, type Reading, type Transaction } from '
 import type { Moves } from './moves.ts';
 import type { Tables } from './sql/tables.ts';
 
-/** What the parts of an inbox share. */
 export interface Store {
   readonly database: Database;
   readonly t: Tables;
@@ -19,11 +18,10 @@ export interface Store {
   readonly claims: UnconfirmedClaims;
   readonly index: EventIndex;
   readonly horizon: Horizon;
-  /** Call it before a transaction that writes leases or due times. It asks for the database's time, and notes it. */
+  /** Call it before a transaction that writes leases or due times. */
   readonly writeAt: (session: Session, now: number, times?: Pick<DatabaseTime, 'toDatabase'>) => Promise<void>;
-  /** Reads from one connection, while the database's time is known. It may be tried again. */
+  /** The database's time is known. The work may be tried again. */
   readonly read: <T>(work: (reading: Reading) => Promise<T>) => Promise<T>;
-  /** The transaction of this session, as the engine sees it. */
   readonly within: (session: Session) => Transaction;
 }
 
@@ -46,8 +44,8 @@ export function storeOf(parts: Omit<Store, 'horizon' | 'read' | 'within' | 'writ
 }
 
 /**
- * Remembers the time at which leases and due times are written (rules/claim.ts), before they are. It has its own transaction,
- * because all machines share the row. The transaction is READ WRITE, because the default of a role may be to read only.
+ * Notes times before they are written (rules/claim.ts), in its own transaction, because all machines share the row.
+ * READ WRITE, because a role may read only by default.
  */
 export class LatestTime {
   readonly #t: Tables;
@@ -73,15 +71,15 @@ export class LatestTime {
 const LOOK_MS = 2;
 
 /**
- * The number up to which no event can appear any more. Events are numbered before they are committed, so a list that continues
- * behind the highest number would miss an event that is committed later.
+ * The number up to which no event can appear any more. Events are numbered before they are committed, so a list could
+ * miss an event that is committed later.
  *
- * A transaction that has a number locks the table of events until its end, and Postgres shows the transactions that do. (A
- * horizon of transaction ids would wait for every transaction that writes anywhere on the server.)
+ * A transaction that has a number locks the table of events until its end, and `pg_locks` shows it. A horizon of
+ * transaction ids would wait for every transaction on the server.
  */
 class Horizon {
   readonly #t: Tables;
-  /** By connection: another one may lead to a server that has taken over without the last events, and gives out their numbers again. */
+  /** By connection: another server may have taken over without the last events, and repeat their numbers. */
   readonly #reached = new WeakMap<PostgresConnection, number>();
 
   constructor(t: Tables) {
@@ -92,7 +90,7 @@ class Horizon {
     return this.#reached.get(connection) ?? 0;
   }
 
-  /** Follows it to the newest event, and waits up to `waitMs` for deliveries that are being stored; then it stays where it was. */
+  /** Waits up to `waitMs` for deliveries that are being stored; then it stays where it was. */
   async follow(session: Session, waitMs: number): Promise<number> {
     const highest = await session.row<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${this.#t.events}`);
     const end = highest?.seq ?? 0;
@@ -107,7 +105,6 @@ class Horizon {
     return end;
   }
 
-  /** The transactions that are writing events; of some, those that still are. */
   async #writers(session: Session, some: readonly string[] | null): Promise<readonly string[]> {
     const rows = await session.rows<{ writer: string }>(
       `SELECT DISTINCT virtualtransaction AS writer FROM pg_locks

@@ -5,16 +5,15 @@ import { unheld } from '../../host/unheld-timer.ts';
 import type { Database } from './driver/database.ts';
 import { ALIVE, CONNECT_MS, driver, type ListeningClient } from './driver/connections.ts';
 
-/** NOTIFY locks all commits of the server, so a process sends it seldom, in transactions of its own. */
+/** NOTIFY locks all commits of the server, so a process sends it seldom. */
 const EVERY_MS = 50;
-/** If a notification does not come back in this time, a pooler in between drops it. */
+/** A notification that takes longer was dropped by a pooler. */
 const ECHO_MS = 3_000;
-/** A lost connection is opened again after about this time, not by all machines at once. */
+/** Random, so that not all machines reconnect at once. */
 const AGAIN_MS = 5_000;
-/** Without an echo, tries again more and more seldom. */
 const DEAF_MS = { first: 1_000, most: 600_000 };
 
-/** Notifies other machines of stored events, and listens to them. It may fail: all look once a second in any case. */
+/** May fail, because all machines look once a second in any case. */
 export class WakeUp {
   readonly #database: Database;
   readonly #url: string;
@@ -26,7 +25,6 @@ export class WakeUp {
   #again: NodeJS.Timeout | undefined;
   #listening: ListeningClient | undefined;
   #echo: ((isThere: boolean) => void) | undefined;
-  /** missed echoes in a row */
   #missed = 0;
   #isTold = false;
   #isStarted = false;
@@ -90,7 +88,6 @@ export class WakeUp {
     }
   }
 
-  /** A problem that operators must know; reported once. */
   problem(): { readonly what: string; readonly advice: string } | null {
     if (this.#isTold || this.#missed === 0) return null;
     this.#isTold = true;
@@ -127,9 +124,7 @@ export class WakeUp {
         await session.rows('SELECT pg_notify($1, $2)', [this.#channel, payload]);
         await session.exec('COMMIT');
       });
-    } catch {
-      // Other machines look once a second.
-    }
+    } catch {}
   }
 }
 

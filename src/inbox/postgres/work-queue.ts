@@ -56,10 +56,8 @@ type Part = Pick<
   | 'prune'
 >;
 
-/** The calls of processors beside claims and settlements. */
 export function workQueue(store: Store): Part {
   const { database, t, moves, time, read, within, writeAt } = store;
-  /** where the next announcement of each scope continues */
   const sweeps = new Map<string, Sweep>();
 
   return {
@@ -70,9 +68,8 @@ export function workQueue(store: Store): Part {
         before: (session) => writeAt(session, now, times),
         async work(session) {
           const transaction = within(session);
-          // As settlements do, or a renewal and a settlement could deadlock.
+          // In the same order as settlements, or the two could deadlock.
           await transaction.locks.takeOf(leases.map(({ seq }) => seq));
-          // From when it is granted, as with claims.
           return postgresStore(transaction).renew(leases, times.granted(now) + leaseMs, isClosing ?? false);
         },
       });
@@ -149,7 +146,7 @@ export function workQueue(store: Store): Part {
   };
 }
 
-/** One step through the waiting events. See `announce` in queue-operations.ts, which does the same without `await`. */
+/** Does the same as `announce` in queue-operations.ts, with `await`. */
 async function announce(
   transaction: Transaction,
   scope: Scope,
@@ -196,7 +193,6 @@ async function announce(
   return announced(plan.ignored, { parked, ignoring: plan.ignoring });
 }
 
-/** Unparks events, and the next ones of queues. */
 async function unpark(
   transaction: Transaction,
   seqs: readonly number[],
@@ -209,7 +205,7 @@ async function unpark(
   await session.run(moves.unpark([...new Set([...seqs, ...eventsToUnpark(next)])]));
 }
 
-/** When the next event of a scope is due, or a lease runs out; one look through an index for each endpoint and type. */
+/** One search of an index for each endpoint and type. */
 async function nextDue({ t, time, read }: Store, scope: Scope): Promise<number | null> {
   return read(async (reading) => {
     const named = [...new Set(await readyEndpoints(reading, scope.endpoints))];

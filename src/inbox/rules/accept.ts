@@ -6,30 +6,27 @@ import type { Counting } from './counted.ts';
 import type { Queue } from './store.ts';
 
 export const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
-/** An acceptance looks for the entity of an event among so many events that no processor has looked at. */
+/** Above this number of events that no claim has indexed, an acceptance does not search for the entity. */
 export const MANY_FRESH = 100;
-/** Stands for another body of an erased event: only the number of these bodies is kept. No event has an empty body. */
+/** Stands for another body of an erased event: only the number of these bodies is kept. */
 const NO_BYTES = new Uint8Array();
 
 export interface Ahead {
   readonly isCrowded: boolean;
   readonly isPaused: boolean;
-  /** a lease or a pending event of its entity; of a crowd, not all are looked at */
+  /** a lease or a pending event of its entity */
   readonly isEntityBusy: boolean;
   readonly isSuperseded: boolean;
-  /** the latest time at which a lease was written */
   readonly latest: number;
   readonly isMovingBack: boolean;
 }
 
-/** Whether nothing has to run before a new event, so that it may be stored under a lease. */
 export function runsAtOnce(ahead: Ahead, { now, ordered }: Pick<StartRequest, 'now' | 'ordered'>): boolean {
   if (ahead.isCrowded || ahead.isPaused || (ordered && ahead.isEntityBusy)) return false;
   // A claim moves everything back when the clock was set back.
   return !ahead.isMovingBack && setBackBy(ahead.latest, now) === 0;
 }
 
-/** How an event begins: when it is stored, and when its body replaces another. */
 export interface FirstState {
   readonly state: 'pending' | 'processing' | 'dead';
   readonly deadReason: 'invalid' | null;
@@ -40,7 +37,6 @@ export interface FirstState {
 const PENDING: FirstState = { state: 'pending', deadReason: null, settledAt: null, isFresh: true };
 const RUNNING: FirstState = { ...PENDING, state: 'processing', isFresh: false };
 
-/** @param runs - it is stored under a lease */
 export function firstStateOf(
   { valid, receivedAt }: Pick<IncomingEvent, 'valid' | 'receivedAt'>,
   runs = false,
@@ -98,7 +94,7 @@ export interface DeliveredAgain {
   /** the delivery that replaces the stored event; `null` if the event stays */
   readonly replacement: IncomingEvent | null;
   readonly isVerified: boolean;
-  /** queues that the event may have left: their next events may be claimed */
+  /** queues that the event may have left, so that their next events may be claimed */
   readonly left: readonly Queue[];
 }
 
@@ -158,12 +154,10 @@ export function countDelivery(
   if (!valid && (result === 'stored' || replaced)) counts.countType('dead', type);
 }
 
-/** How often something happened, and when; all in milliseconds since 1970. */
 export interface Times {
   readonly count: number;
   readonly first: number;
   readonly last: number;
-  /** the last twenty times, oldest first */
   readonly recent: readonly number[];
 }
 
@@ -190,17 +184,14 @@ export function hashOf(body: Uint8Array): Buffer {
   return createHash('sha256').update(body).digest();
 }
 
-/** The hash of a body that the inbox has never seen, as of an event that other code has handled. */
+/** The hash of a body that hookbox never received, because other code handled the event. */
 export const UNKNOWN_HASH: Uint8Array = new Uint8Array();
 
 export function hasSameBody(known: StoredBody, arrived: Uint8Array): boolean {
   return isSameBody(known, { body: arrived, hash: null });
 }
 
-/**
- * Compares two bodies by their bytes where both are there, by their hashes otherwise. A body that was never seen counts as
- * the same, because a redelivery of it must not be reported as a conflict.
- */
+/** A body that hookbox never received counts as the same, so that a redelivery of it is no conflict. */
 export function isSameBody(one: StoredBody, other: StoredBody): boolean {
   if (one.body !== null && other.body !== null) return Buffer.compare(one.body, other.body) === 0;
   const [hash, otherHash] = [one, other].map(({ body, hash }) => (body === null ? hash : hashOf(body)));

@@ -8,10 +8,10 @@ import { fingerprintOf } from './error-groups.ts';
 import type { AttemptOutcome, Change, Ending, HeldEvent, NextInQueue, RunningEvent } from './store.ts';
 
 /**
- * Ends an attempt, or the lease of an event whose `ctx.transaction` ended its attempt before.
+ * Ends an attempt, or only the lease if `ctx.transaction` ended the attempt.
  *
- * @param event - the event under the lease; `undefined` if the lease is lost
- * @param before - how the attempt under this lease ended, if an earlier call may have ended it without an answer
+ * @param event - `undefined` if the lease is lost
+ * @param before - how the attempt ended, if an earlier call may have ended it without an answer
  */
 export function planSettle(
   lease: Lease,
@@ -36,8 +36,8 @@ export function planSettle(
 }
 
 /**
- * The last step of `ctx.transaction`: the event is processed. Its lease stays until the handler ends or the lease expires,
- * so no other event of its entity is claimed before then. `null` if the lease is lost.
+ * The last step of `ctx.transaction`. The lease stays until the handler ends or the lease expires, so no other event of
+ * the entity is claimed before then. `null` if the lease is lost.
  */
 export function planProcessed(
   event: HeldEvent | undefined,
@@ -48,7 +48,7 @@ export function planProcessed(
   return [ended(event, endingOf(settlement, now), now, { ranMs: now - event.claimedAt, keepsLease: true })];
 }
 
-/** Whether the handler of an event is running under its lease, even if the lease has expired. */
+/** Whether the handler is running under its lease, even if the lease has expired. */
 export function isRunning(event: HeldEvent | undefined): event is HeldEvent {
   return event !== undefined && !event.isProcessed;
 }
@@ -57,10 +57,7 @@ export function endLease({ seq, next }: HeldEvent, budget?: Budget): readonly Ch
   return [{ kind: 'lease ended', seq }, ...unpark(next, budget)];
 }
 
-/**
- * Ends an attempt. An event whose handler committed the transaction itself must not run again, so it is dead whatever its
- * attempt asks for.
- */
+/** An event whose handler ran COMMIT itself must not run again, so it is dead whatever `asked` says. */
 export function endAttempt(
   event: HeldEvent,
   asked: Ending,
@@ -126,13 +123,12 @@ export function endingOf(settlement: EndOfAttempt, now: number): Ending {
   }
 }
 
-/** An event is dead(crashed) after this many crashes. */
 export const MAX_CRASHES = 3;
 
 export function crashEnding(crashesBefore: number, now: number): Ending {
   const crash = { outcome: 'crashed', error: null, failed: 0, crashed: 1 } as const;
   if (crashesBefore + 1 < MAX_CRASHES) return { ...crash, state: 'pending', dueAt: now, counted: 'failed' };
-  // Without an error there is no fingerprint: crashed events are a group by their reason.
+  // Crashed events have no fingerprint: they are one group.
   return { ...crash, state: 'dead', deadReason: 'crashed', fingerprint: null, counted: 'dead' };
 }
 
@@ -165,7 +161,6 @@ export function foundCrash(row: FoundCrash & EventKey): CrashedEvent {
   };
 }
 
-/** The error of an event whose function in `ctx.transaction` ran COMMIT. */
 export const COMMITTED_BY_ITSELF =
   'The function in ctx.transaction ran COMMIT itself. The writes before COMMIT are committed, so the event is dead ' +
   'and is not retried. Leave COMMIT to hookbox. Before you rerun the event, check which writes were committed.';
@@ -180,7 +175,6 @@ export function isCommittedAlone(message: string | null): boolean {
   return message === COMMITTED_BY_ITSELF;
 }
 
-/** @param skipped - returns why the handler skipped the event, if it did */
 export function processedBy(
   skipped: (() => string | undefined) | undefined,
 ): Extract<Settlement, { readonly outcome: 'processed' }> {
@@ -189,10 +183,9 @@ export function processedBy(
 }
 
 /**
- * The settlement of a failed attempt: another attempt later, or none.
- *
  * @param failuresBefore - since the event was stored or rerun
- * @param failure - `afterMs`: the least wait that the handler asks for; `yields`: newer events of its entity need not wait
+ * @param failure - `afterMs`: the least wait that the handler asks for; `yields`: newer events of its entity need not
+ * wait
  */
 export function settlementOfFailure(
   failuresBefore: number,
@@ -213,14 +206,14 @@ export function settlementOfFailure(
 ): EndOfAttempt {
   const failures = failuresBefore + 1;
   if (isPermanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
-  // Not sooner than usual either: a handler that asks for a second each time must not use up its attempts in twenty.
+  // At least the usual wait: a handler that asks for one second each time must not use up its attempts.
   const dueAt = now + Math.max(afterMs, backoffMs(failures, retry, random));
   return { outcome: 'retry', error, dueAt, ...(yields && { yields }) };
 }
 
 /**
- * The settlement of an attempt that got no transaction because the database file was unavailable. It does not count. Nobody
- * knows when that ends, so the wait grows with the number of attempts.
+ * An attempt that got no transaction because the database file was unavailable does not count. The wait grows with the
+ * number of attempts.
  */
 export function settlementWithoutFile(
   attempts: number,
@@ -253,13 +246,13 @@ export interface RetryOptions {
   readonly maxMs?: number;
 }
 
-/** Twenty attempts: at most 1 s, 2 s, 4 s … 34 min, then 1 h between them; eight hours in all at most, and four on average. */
+/** Twenty attempts take eight hours at most, and four on average. */
 export const DEFAULT_RETRY: Required<RetryOptions> = { attempts: 20, baseMs: 1_000, maxMs: 3_600_000 };
 
 /**
- * Exponential backoff with full jitter, in milliseconds: events that failed together do not come back together.
+ * Exponential backoff with full jitter, so that events that failed together do not come back together.
  *
- * @param failures - how often the event has failed, this time included
+ * @param failures - including this one
  */
 export function backoffMs(
   failures: number,
@@ -270,5 +263,4 @@ export function backoffMs(
   return Math.round(random() * Math.min(maxMs, baseMs * 2 ** Math.min(failures - 1, 100)));
 }
 
-/** So many characters of an error, and of why an event was skipped, are kept. */
 export const ERROR_CHARACTERS = { name: 100, message: 2_000, stack: 8_000, skipped: 500 } as const;

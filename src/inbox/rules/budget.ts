@@ -1,4 +1,4 @@
-/** So many bytes of bodies one transaction rewrites at most, and one event more: deliveries share its commit. */
+/** One transaction rewrites this many bytes of bodies, and one event more: deliveries share its commit. */
 const MOST_BYTES = 1024 * 1024;
 
 export class Budget {
@@ -17,7 +17,7 @@ export class Budget {
   }
 }
 
-/** The first events whose bodies fit into one transaction: at least one, even if it alone is too large. */
+/** At least one event, even if it alone is too large. */
 export function withinBudget<E extends { readonly bytes: number }>(
   events: readonly E[],
   budget = new Budget(),
@@ -31,7 +31,7 @@ export function withinBudget<E extends { readonly bytes: number }>(
 }
 
 export interface TimeSlice {
-  /** Counts a row with the length of its body; `true` when it is time to write what came together, and to ask `isOver`. */
+  /** Counts a row with the length of its body; `true` when the caller must write what it has, and ask `isOver`. */
   add(bytes: number): boolean;
   isOver(): boolean;
 }

@@ -7,13 +7,11 @@ import { actedAt, type ActedRow, type Acting } from './operator-acts.ts';
 import { askedByFilter, mayBeDone } from './decide-act.ts';
 
 export const MOST_AT_ONCE = 1_000;
-/** A preview that takes longer has died. */
 const PREVIEW_MS = 3_600_000;
-/** How long a preview that nobody runs is kept, and the results of a bulk event by event. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 
 export interface FillingBulk extends Pick<Bulk, 'id' | 'act' | 'force' | 'filter' | 'breakdown'> {
-  /** when its preview began; the snapshot has each event as it was then, as far as that depends on the time */
+  /** when its preview began, which decides what is in backoff */
   readonly createdMs: number;
 }
 
@@ -22,9 +20,9 @@ export function hasEnded({ state }: Pick<Bulk, 'state'>): boolean {
 }
 
 /**
- * Adds events to a snapshot: those that the action applies to now, each once. The breakdown is that of the whole snapshot.
+ * Adds the events that the action applies to now, each once.
  *
- * @param known - those of them that the snapshot has
+ * @param known - the events that the snapshot already has
  */
 export function planSnapshot(
   bulk: FillingBulk,
@@ -43,7 +41,7 @@ export function planSnapshot(
   return { added: [...added], breakdown: sums.toBreakdown() };
 }
 
-/** Types are the sender's text: a breakdown names so many of them and of endpoints, and no longer ones. */
+/** Types are the sender's text, so a breakdown limits their number and length. */
 const MOST_NAMES = 100;
 const NAME_CHARACTERS = 200;
 
@@ -87,13 +85,12 @@ function nameAmong(sums: Sums, named: string): string {
   return sums.has(name) || sums.size < MOST_NAMES ? name : 'other';
 }
 
-/** The line of the audit, which the first batch of a bulk writes. Its counts grow with the other batches. */
+/** The first batch of a bulk writes this line of the audit; its counts grow with the other batches. */
 export function planStart(bulk: StoredBulk, author: Author): { readonly author: Author; readonly target: object } {
   const { id, filter, total, force } = bulk;
   return { author: runnerOf(bulk, author), target: { bulk: id, filter, total, ...(force && { force }) } };
 }
 
-/** A run without a reason of its own has that of the preview. */
 function runnerOf({ reason }: StoredBulk, author: Author): Author {
   return { ...author, reason: author.reason ?? reason };
 }
@@ -111,7 +108,7 @@ interface BulkProgress extends Pick<StoredBulk, 'actor' | 'reason' | 'worked' | 
 /**
  * The first batch makes its author the one who runs the bulk; the last batch ends the bulk.
  *
- * @param open - the events without a result before the batch, at least one more than it may work if there are more
+ * @param open - events without a result, with one more than the batch may work if there are more
  * @param results - of the first of them; a batch may end early
  */
 export function planProgress(
@@ -140,10 +137,9 @@ export interface BulkStep {
 
 /** A slow process, such as one whose disk hangs, reports again within this time. */
 const SILENT_MS = 60_000;
-/** Two clocks of one machine may lie so far apart. */
 const TOLERATED_MS = 1_000;
 
-/** Why a running bulk has no process: that process reported that it stops, or its heartbeats ended. `null` for all others. */
+/** Why a running bulk has no process: the process reported that it stops, or its heartbeats ended. */
 export function runOf({ state, heartbeat }: Pick<StoredBulk, 'state' | 'heartbeat'>): 'reported' | 'silent' | null {
   if (state !== 'running' || heartbeat === null) return null;
   if (heartbeat.stopped) return 'reported';
@@ -152,9 +148,9 @@ export function runOf({ state, heartbeat }: Pick<StoredBulk, 'state' | 'heartbea
 }
 
 /**
- * The bulks that nobody needs any more; milliseconds since 1970. No event is added to snapshots that are being filled since
- * `fillingSince` or longer. Bulks that were previewed before `previewedBefore` and never run are cancelled. The snapshots of
- * bulks that ended, or were cancelled, before `endedBefore` are cleared. The bulk itself stays, so that no id is given twice.
+ * A preview that has been filling since `fillingSince` gets no more events. A preview from before `previewedBefore`
+ * that never ran is cancelled. The snapshot of a bulk that ended before `endedBefore` is cleared; the bulk stays, so
+ * that no id is given twice.
  */
 export function oldBulks(now: number): {
   readonly fillingSince: number;
@@ -165,7 +161,6 @@ export function oldBulks(now: number): {
 }
 
 export const CLEARED_AT_ONCE = 2_000;
-/** Each preview clears as many times. The next preview clears the rest. */
 export const MOST_CLEARINGS = 20;
 
 export interface AlikeEvents {
@@ -187,11 +182,9 @@ export function changedBy(worked: readonly WorkedEvent[]): readonly number[] {
 }
 
 /**
- * The current states of some events that a bulk has changed.
- *
  * @param worked - some of its events, in their order
- * @param changed - the events of `changedBy`, as they stand now
- * @param limit - so many events were asked for
+ * @param changed - the events of `changedBy`, in their current states
+ * @param limit - how many events were requested
  */
 export function outcomeOf(worked: readonly WorkedEvent[], changed: readonly AlikeEvents[], limit: number): OutcomePart {
   const counts: Partial<Record<BulkFate, number>> = {};

@@ -20,16 +20,15 @@ import type {
   StartAsked,
 } from './store.ts';
 
-/** Once a transaction has parked so many events, it starts no other round. */
+/** After a transaction has parked this many events, it starts no other round. */
 const PARK_BATCH = 200;
-/** The number of a claim whose answer cannot be lost. */
 const UNNUMBERED = 0;
 const EXPIRED_BATCH = 100;
 
-/** A claim whose answer may be lost, because the thread or the connection that makes it can die (unconfirmed-claims.ts). */
+/** The answer of a claim may be lost, because its thread or connection can die (unconfirmed-claims.ts). */
 export interface NumberedClaim extends ClaimRequest {
   readonly number?: number;
-  /** the numbers of earlier claims of the same process whose answers were lost; none unless given */
+  /** earlier claims of the same process whose answers were lost */
   readonly lostClaims?: readonly number[];
 }
 
@@ -37,7 +36,6 @@ export interface NumberedStart extends StartRequest {
   readonly number?: number;
 }
 
-/** @param onlyFor - only this event and those of its entity */
 export function leasesOf(
   { now, expiredBy = now, number = UNNUMBERED, lostClaims = [] }: NumberedClaim,
   onlyFor?: EventKey,
@@ -54,13 +52,12 @@ export function leasesOf(
 }
 
 /**
- * Ends leases before a claim; `crashed` is reported once the changes are durable, and `more` says whether other leases may
- * have expired. The handler of an event that a lost claim leased never ran, so that is no crash. An expired lease is a crash,
- * except that:
+ * Ends leases before a claim. Report `crashed` once the changes are durable. The handler of an event that a lost claim
+ * leased never ran, so that is no crash. An expired lease is a crash, except that:
  *
- * - a processor renews its own expired lease: it is alive, but could not renew, for example because the disk was full;
+ * - a processor renews its own expired lease: it runs, but could not renew, for example because the disk was full;
  * - a processed event only loses its lease;
- * - if the processor was closing, it was killed before it was done, which says nothing about the handler.
+ * - a processor that was killed while it closed says nothing about the handler.
  */
 export function planLeases(
   { lost, crashed: foundEarlier, expired }: LeasesToEnd,
@@ -106,8 +103,8 @@ function crashedEvent({ endpoint, id, type, attempt }: ExpiredEvent, ending: End
 }
 
 /**
- * Chooses the events of a claim in one transaction. Rounds are needed because an event that has to wait takes up a place among
- * the due events: it is parked, and the next round finds others in its place.
+ * Chooses the events of a claim in rounds: an event that has to wait is parked, and the next round finds others in its
+ * place.
  */
 export class ClaimPlan {
   readonly #request: NumberedClaim;
@@ -139,22 +136,18 @@ export class ClaimPlan {
       now,
       ordered,
       includeSuspects: this.#takesSuspects,
-      // Twice as many after each round that only parked: a long queue must not take a round for each event.
+      // Twice as many after each round that only parked, so that a long queue does not take a round for each event.
       limit: Math.max(this.#limit - this.#claimed, this.#parked),
       pauses: this.#state.pauses,
       handledSince,
     };
   }
 
-  /** Whether this transaction has parked as many events as it may, so that the claim goes on in another one. */
   get isCutShort(): boolean {
     return this.#parked >= PARK_BATCH || this.#budget.isSpent;
   }
 
-  /**
-   * Chooses the events to claim, and those to park. Save both before you load the next round, which then finds their entities
-   * leased.
-   */
+  /** Save both before you load the next round, which then finds their entities leased. */
   choose({ events, isAll }: DueEvents): { readonly claimed: readonly DueEvent[]; readonly parked: readonly number[] } {
     const claimed: DueEvent[] = [];
     const parked: number[] = [];
@@ -185,7 +178,6 @@ export class ClaimPlan {
   }
 }
 
-/** How many events of each type one claim may still take, where types have bounds of their own. */
 export class Room {
   readonly #types: Scope['types'];
   readonly #left: Map<string, number>;
@@ -225,10 +217,7 @@ export function leaseOf(
   return { now, until: now + leaseMs, claimNumber: number, ordered, exclusive };
 }
 
-/**
- * Whether the handler of one event may run now, as inline mode asks: backoff, the one suspect at a time and older events
- * of its entity do not matter. `settled` if it must not run now, `busy` if the event or its entity has a lease.
- */
+/** As inline mode asks: backoff, the one suspect at a time and older events of its entity do not matter. */
 export function planOne(
   event: EventToRun | undefined,
   { ordered, ...scope }: Scope & { readonly ordered: boolean },
@@ -242,44 +231,34 @@ export function planOne(
   return ordered && event.entity !== null && event.hasLease ? 'busy' : 'run';
 }
 
-/** Whether an event was running when its process crashed, perhaps along with others. */
 export function isSuspect({ crashes }: Pick<Candidate, 'crashes'>): boolean {
   return crashes > 0;
 }
 
-/*
- * When the clock of a machine is set back, leases and due times that were written before lie in the future by as much, and
- * nothing would move until the clock has got there again. So an inbox remembers the latest time at which it wrote one of
- * them. A claim at an earlier time moves them all back by the difference: each lasts as long, from now on, as it had left
- * then. The times at which processors were seen move too: one that has gone must not hold back newer events for the jump.
+/**
+ * When a clock is set back, leases and due times that were written before lie in the future. So the inbox remembers the
+ * latest time that it wrote. A claim at an earlier time moves leases, due times and the times of processors back by the
+ * difference.
  */
 
-/** A smaller step back is ignored: things are late by as much. */
+/** A smaller step back is ignored. */
 export const TOLERATED_MS = 5_000;
-/** The latest time is rounded down to this, so that it is written once a second at most. */
 const GRAIN_MS = 1_000;
 
 export function latestTime(before: number, now: number): number {
   return Math.max(before, now - (now % GRAIN_MS));
 }
 
-/** By how many milliseconds the clock was set back since the latest time that is remembered; 0 if it was not. */
 export function setBackBy(latest: number, now: number): number {
   const back = latest - now;
   return back > TOLERATED_MS ? back : 0;
 }
 
-/**
- * A time that was written before the clock was set back.
- *
- * @param earliest - it is not moved to before that: for due times, now; for a lease, now and as much as its holder, which
- * may live, needs to renew it
- */
+/** @param earliest - for due times, now; for a lease, now and the time that its holder needs to renew it */
 export function movedBack(time: number, back: number, earliest: number): number {
   return time > earliest ? Math.max(earliest, time - back) : time;
 }
 
-/** Nothing arrives in the future: an event that seems to arrived before the clock was set back, and is due now. */
 export function arrivedBy(dueAt: number, now: number): number {
   return dueAt > now + TOLERATED_MS ? now : dueAt;
 }

@@ -1,33 +1,34 @@
 import { isEventType } from '../../events/event-types.ts';
 import { performance } from '../../host/real-timers.ts';
 
-/** What is counted, by the minute. The detail is empty for duplicates and conflicts. */
+/**
+ * The kinds of counts, by the minute. Without a comment, the detail is the type, `other` or `invalid`; it is empty for
+ * duplicates and conflicts.
+ */
 export type Counted =
-  /** detail: the type of the event: one of the eleven, an application's own that handlers name, `other`, or `invalid` */
   | 'stored'
   | 'duplicate'
   | 'conflict'
   | 'processed'
-  /** an attempt that failed and is tried again; detail: the type */
+  /** an attempt that failed and is tried again */
   | 'failed'
   | 'dead'
   | 'ignored'
   | 'rerun'
   | 'discarded'
-  /** detail: the reason */
   | 'rejected'
-  /** a delivery that a receiver has taken in, known or not; detail: the endpoint */
+  /** a delivery that a receiver accepted, known or not; detail: the endpoint */
   | 'arrived'
-  /** one that it has not; detail: the reason, a space, and the endpoint */
+  /** detail: the reason, a space, and the endpoint */
   | 'refused'
-  /** detail: the upper bound of a bucket in milliseconds, one of `LATENCY_BUCKETS_MS`, or `inf` */
+  /** detail: one of `LATENCY_BUCKETS_MS`, or `inf` */
   | 'answer-ms'
   | 'handler-ms'
-  /** detail: the type, a space, and such an upper bound of how long its handler ran */
+  /** detail: the type, a space, and such a bucket */
   | 'type-ms';
 
 export interface CountRow {
-  /** the beginning of the minute, or of the hour for counts that are older than a day; milliseconds since 1970 */
+  /** the beginning of the minute; of the hour for counts older than a day */
   readonly at: number;
   readonly what: Counted;
   readonly detail: string;
@@ -36,7 +37,6 @@ export interface CountRow {
 
 export type CountTotal = Omit<CountRow, 'at'>;
 
-/** Upper bounds, in milliseconds. */
 export const LATENCY_BUCKETS_MS = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 9_000,
   10_000, 20_000, 30_000, 60_000,
@@ -60,10 +60,7 @@ interface TablesClock {
   readonly toDatabase: (ms: number) => number;
 }
 
-/**
- * How far the minutes of the tables lie from those of a caller, in whole minutes: so a span of whole minutes is one there too,
- * and clocks that are a few seconds apart have the same.
- */
+/** In whole minutes, so that a span of whole minutes stays one, and clocks a few seconds apart agree. */
 export function minutesApart({ toDatabase }: TablesClock): number {
   return Math.round(toDatabase(0) / MINUTE_MS) * MINUTE_MS;
 }
@@ -72,7 +69,7 @@ export function minuteInTables(clock: TablesClock, at: number): number {
   return minuteOf(at) + minutesApart(clock);
 }
 
-/** Counts for operators; an engine without operators counts nothing. */
+/** An engine without operators counts nothing. */
 export interface Counting {
   readonly counts: {
     count(what: Counted, detail: string): void;
@@ -81,7 +78,6 @@ export interface Counting {
   };
 }
 
-/** The counts of one transaction, summed up: a row for each kind, however many events share the commit. */
 export class Tally implements Required<Counting['counts']> {
   #sums = new Map<string, CountTotal>();
 
@@ -110,7 +106,7 @@ export class Tally implements Required<Counting['counts']> {
     return sums;
   }
 
-  /** Runs work whose counts are forgotten when it throws. */
+  /** If `work` throws, forgets its counts. */
   apart<T>(work: () => T): T {
     const before = new Map(this.#sums);
     try {
@@ -124,20 +120,17 @@ export class Tally implements Required<Counting['counts']> {
 
 export const MOST_OWN_TYPES = 50;
 const LONGEST_NAME = 100;
-/** The types that handlers name are looked up again after so long. */
 const FRESH_MS = 10_000;
 
 const OTHER = 'other';
 const INVALID = 'invalid';
 
-/** The name under which an event is counted before it is known which types handlers name. */
 function countedType(type: string | null): string {
   if (type === null) return INVALID;
-  // A sender may call a type so.
+  // A sender may use this name as a type.
   return type === INVALID ? OTHER : type;
 }
 
-/** Whether a type is an application's own, or a sender's: one that hookbox does not know. */
 export function isOwnType(type: string): boolean {
   return !isEventType(type) && type !== OTHER && type !== INVALID && type !== '*';
 }
@@ -147,7 +140,6 @@ export function ownTypesAmong(handled: Iterable<string>): ReadonlySet<string> {
   return new Set(own.toSorted().slice(0, MOST_OWN_TYPES));
 }
 
-/** Kinds of counts whose detail is a type. */
 const BY_TYPE: ReadonlySet<Counted> = new Set<Counted>([
   'stored',
   'processed',
@@ -168,10 +160,7 @@ export function hasOwnType(sums: readonly CountTotal[]): boolean {
   return sums.some((sum) => isOwnType(typeIn(sum) ?? OTHER));
 }
 
-/**
- * Types are the sender's text: those that neither hookbox nor a handler knows are counted together, so that the counts stay
- * few.
- */
+/** Types are the sender's text: counts of those that neither hookbox nor a handler knows are added up as `other`. */
 export function foldTypes(sums: readonly CountTotal[], named: ReadonlySet<string>): readonly CountTotal[] {
   const folded = new Map<string, CountTotal>();
   for (const sum of sums) {
@@ -184,13 +173,12 @@ export function foldTypes(sums: readonly CountTotal[], named: ReadonlySet<string
   return [...folded.values()];
 }
 
-/** The type as which an event is counted, where it is known which types handlers name. */
 export function foldedType(type: string | null, named: ReadonlySet<string>): string {
   const counted = countedType(type);
   return isOwnType(counted) && !named.has(counted) ? OTHER : counted;
 }
 
-/** The types that handlers name, remembered for some seconds: senders can invent types, and each would be looked up. */
+/** Remembers the types that handlers name for some seconds, because senders can invent types. */
 export class NamedTypes {
   #names: ReadonlySet<string> = new Set();
   #freshUntil = -Infinity;
@@ -220,12 +208,11 @@ export interface Gauge {
 const MOST_SHOWN = 10_000;
 export const MOST_COUNTED = MOST_SHOWN + 1;
 
-/** @param count - up to `MOST_COUNTED`, or of parts of which each is */
 export function gaugeOf(count: number, most = MOST_SHOWN): Gauge {
   return { count: Math.min(count, most), more: count > most };
 }
 
-/** Counts under names that may be anybody's text, `__proto__` too. */
+/** A map, because a name may be any text, such as `__proto__`. */
 export type Sums = Map<string, number>;
 
 export function sumsOf(counts: Readonly<Record<string, number>> = {}): Sums {

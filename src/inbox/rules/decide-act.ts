@@ -8,12 +8,11 @@ export interface AskedAct {
   readonly states: readonly EventState[];
 }
 
-/** The facts that decide about an event before its body is read. */
 export interface ActedEvent {
   readonly state: EventState;
   readonly deadReason: DeadReason | null;
   readonly pruned: boolean;
-  /** once processed, it is not run again, whatever body it has */
+  /** an erased event that was processed is not run again */
   readonly erased?: boolean;
   readonly inBackoff?: boolean;
 }
@@ -24,18 +23,17 @@ export interface BodyToday {
   readonly entity: string | null;
 }
 
-/** A move of an operator's action, by the name that it has in `moves.ts` of an inbox. */
+/** A move has the name that it has in `moves.ts` of an inbox. */
 export type ActMove =
   /** a dead, ignored or discarded event gets the content that its body has today */
   | { readonly name: 'toPending'; readonly content: BodyToday }
-  /** its type, time and entity stay what they were: they belong to the attempt that has succeeded */
+  /** its type, time and entity belong to the attempt that succeeded, so they stay */
   | { readonly name: 'processedToPending' }
-  /** an invalid event gets the type and the time that a discarded one has; of any other they stay as they are */
+  /** an invalid event gets a type and a time, which a discarded one must have */
   | { readonly name: 'discard'; readonly content: Pick<BodyToday, 'type' | 'created'> | null }
-  /** it is due now; its attempts, failures and crashes stay, and so does its place behind older events of its entity */
+  /** its attempts, failures, crashes and its place in the queue stay */
   | { readonly name: 'retry-now' };
 
-/** An event as it is shown, as an action would find it then. */
 export function summaryAt(summary: EventSummary, now: Date): EventSummary & ActedEvent {
   return { ...summary, inBackoff: summary.dueAt !== null && summary.dueAt > now };
 }
@@ -44,11 +42,6 @@ export type ActDecision =
   | { readonly result: 'done'; readonly move: ActMove }
   | { readonly result: Exclude<ActResult, 'done'> };
 
-/**
- * An action on events that are named: on all that it can apply to, of these states.
- *
- * @param wanted - all unless given
- */
 export function askedByKey(act: Act, force: boolean, wanted?: readonly EventState[]): AskedAct {
   return { act, states: appliesTo(act, force).filter((state) => wanted?.includes(state) ?? true) };
 }
@@ -60,11 +53,10 @@ function appliesTo(act: Act, force: boolean): readonly EventState[] {
 }
 
 /**
- * An action on events that a filter finds, or has found. It leaves events alone that have another state by then. A rerun
- * takes ignored and discarded events only if the filter asks for them, or when it is forced.
+ * Leaves events alone that have another state by then. A rerun takes ignored and discarded events only if the filter
+ * asks for them, or if it is forced.
  */
 export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
-  // Events that are named are meant, put away or not.
   if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
   const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
   const { states } = askedByKey(act, force, wanted);
@@ -72,17 +64,15 @@ export function askedByFilter(act: Act, force: boolean, filter: EventFilter): As
   return { act, states: states.filter((state) => wanted !== undefined || force || !isLeft(state)) };
 }
 
-/** The filter of a preview. An event that is retried now has failed before: an index knows these among any number that wait. */
+/** A retried event has failed before, and an index finds these among any number of pending events. */
 export function searchedFor({ act, states }: AskedAct, filter: EventFilter): EventFilter & Pick<AskedAct, 'states'> {
   if (act !== 'retry-now') return { ...filter, states };
   return { ...filter, states: filter.retrying === false ? [] : states, retrying: true };
 }
 
 /**
- * Decides what an action makes of one event.
- *
- * A discarded event has a type and a time, which an invalid one has only if its body fits today's schemas. If it does
- * not, it cannot be discarded and stays dead: pruning takes its body, and so does erasing.
+ * An invalid event can be discarded only if its body fits today's schemas, because a discarded event has a type and a
+ * time.
  *
  * @param event - `null` if none has the key
  * @param today - `null` if the body does not fit, or if `needsBody` returned `false`
@@ -105,12 +95,11 @@ function done(move: ActMove): ActDecision {
   return { result: 'done', move };
 }
 
-/** Whether the content of its body today decides about an event. */
 export function needsBody(asked: AskedAct, event: ActedEvent): boolean {
   return decideAct(asked, event, null).result === 'still invalid';
 }
 
-/** Whether an action may apply to an event, as far as can be said without its body: so a preview takes it. */
+/** Whether an action may apply to an event, without reading its body. */
 export function mayBeDone(asked: AskedAct, event: ActedEvent): boolean {
   return needsBody(asked, event) || decideAct(asked, event, null).result === 'done';
 }
@@ -125,7 +114,6 @@ export interface EventToRerun {
 
 export type Content = Pick<IncomingEvent, 'type' | 'created' | 'entity'>;
 
-/** Whether an event may become pending again, by the rule of operators. */
 export function mayRerun<Event extends Omit<EventToRerun, 'entity'>>(event: Event | undefined): event is Event {
   if (event === undefined || !event.isAsRead) return false;
   return mayBeDone(askedByKey('rerun', false), { state: event.state, deadReason: null, pruned: event.isPruned });

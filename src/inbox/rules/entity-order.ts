@@ -2,12 +2,11 @@ import type { Instant } from '../../events/instant.ts';
 import { Budget } from './budget.ts';
 import type { DueEvent, Ending, Front, HeldEvent, NextInQueue } from './store.ts';
 
-/** So many parked events that nobody handles are unparked when the front of their queue leaves. */
+/** How many parked events that no processor handles are unparked when the front leaves. */
 export const PASSED_BATCH = 50;
-/** So many that yield: one of them gets a lease, and a claim parks the others again. */
+/** One of these gets a lease, and a claim parks the others again. */
 export const YIELDING_BATCH = 5;
 
-/** Events of an entity run one at a time, oldest first: whether this one has to wait for another. */
 export function mustWait({ entity, hasLease, front, ...event }: DueEvent): boolean {
   return entity !== null && (hasLease || (front !== undefined && isBefore(front, event)));
 }
@@ -22,8 +21,8 @@ export function isBefore(
 }
 
 /**
- * The events that may be claimed now that the front of their queue has left: the next front, those that yield, and those
- * before it that no processor handles. An event that has to wait all the same is parked again by the next claim.
+ * The next front, the events that yield, and those before the front that no processor handles. The next claim parks an
+ * event again if it has to wait.
  */
 export function eventsToUnpark(queues: readonly NextInQueue[], budget = new Budget()): readonly number[] {
   const seqs = new Set<number>();
@@ -38,7 +37,7 @@ export function eventsToUnpark(queues: readonly NextInQueue[], budget = new Budg
   return [...seqs];
 }
 
-/** The next events in the queue of an event whose attempt has ended: nothing new if the event stays its front. */
+/** Nothing new if the event stays the front of its queue. */
 export function nextAfter({ next, holdsBack, ...event }: HeldEvent, ending: Ending): NextInQueue {
   const staysInFront =
     ending.state === 'pending' &&

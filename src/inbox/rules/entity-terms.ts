@@ -1,21 +1,18 @@
 export type Term = `entity ${string}` | `merchant ${string}`;
 
 export interface NamesInBody {
-  /** the entity by hookbox's own rule */
   readonly entity: string | null;
   readonly ids: readonly string[];
   readonly merchant: string | null;
 }
 
-/** The term that finds the events about an entity, by its name or by an id in its name. */
 export function entityTerm(name: string): Term {
   return `entity ${name}`;
 }
 
 /**
- * The terms that find an event: the name of its entity, each id in that name, and its merchant. Of an event without a body the
- * merchant is the one in the name. An event without an entity is found by the names in its body: it may be invalid, of a type
- * that hookbox does not know, or stand alone by the application's rule, and is about somebody all the same.
+ * The name of its entity, each id in that name, and its merchant. An event without an entity is found by the names in
+ * its body, because it is about a customer all the same.
  */
 export function termsOf(entity: string | null, names: NamesInBody): ReadonlySet<Term> {
   const terms = new Set(entity === null ? entityTerms(names) : namesOf(entity));
@@ -32,7 +29,7 @@ function namesOf(entity: string): readonly Term[] {
   return entity === '' ? [] : [entity, ...idsIn(entity)].map(entityTerm);
 }
 
-/** The ids in the name of an entity, without the merchant's: `ord_42` of `order:mer_7:ord_42`. */
+/** Without the merchant's: `ord_42` of `order:mer_7:ord_42`. */
 export function idsIn(entity: string): readonly string[] {
   return partsOf(entity)
     .slice(1)
@@ -41,7 +38,7 @@ export function idsIn(entity: string): readonly string[] {
 
 const PARTS: Readonly<Record<string, number>> = { order: 2, cart: 2, inventory: 3 };
 
-/** The merchant and the ids in a name of `entityOf` (src/events/entity.ts); none in a name of the application. */
+/** The merchant and the ids in a name of `entityOf`; none in a name of the application. */
 function partsOf(entity: string): readonly string[] {
   const [kind = '', ...parts] = entity.split(':');
   if (!Object.hasOwn(PARTS, kind) || parts.length !== PARTS[kind]) return [];

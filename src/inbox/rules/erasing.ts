@@ -10,10 +10,9 @@ export interface ErasableEvent extends EventKey {
   readonly state: EventState;
 }
 
-/** An event with the facts that decide whether it is about an entity. */
 export interface FoundEvent extends ErasableEvent {
   readonly hasTerm: boolean;
-  /** the names in the conflicting body; `null` if there is none, or if `hasTerm` decides already */
+  /** the names in the conflicting body; `null` if there is none, or if `hasTerm` decides */
   readonly beside: NamesInBody | null;
 }
 
@@ -22,7 +21,7 @@ export interface EventAbout extends ErasableEvent {
   readonly whole: boolean;
 }
 
-/** The events that are about the entity now. An event may have got another body since it was found. */
+/** An event may have got another body since it was found. */
 export function eventsAbout(found: readonly FoundEvent[], entity: string): readonly EventAbout[] {
   const term = entityTerm(entity);
   return found.flatMap(({ hasTerm: whole, beside, ...event }) =>
@@ -30,19 +29,17 @@ export function eventsAbout(found: readonly FoundEvent[], entity: string): reado
   );
 }
 
-/** How many events were erased, and how many were not because their handlers are running. */
 export interface Erased {
   readonly erased: number;
   readonly inProcessing: number;
 }
 
 export interface ErasePlan extends Erased {
-  /** events that become tombstones without an entity, each with its new state */
+  /** each with its new state */
   readonly tombstones: readonly { readonly event: EventAbout; readonly state: EventState }[];
   readonly discarded: readonly EventAbout[];
-  /** queues that the discarded events leave: newer events may have waited for them */
   readonly left: readonly Queue[];
-  /** events of which only the conflicting body goes; when it came stays known */
+  /** events that lose only the conflicting body */
   readonly emptied: readonly number[];
   readonly acted: readonly number[];
 }
@@ -63,16 +60,15 @@ export function planErase(events: readonly EventAbout[]): ErasePlan {
   return { tombstones, discarded, left: [...left.values()], emptied, acted, ...counts };
 }
 
-/** `null` if the handler of the event is running, because it needs the body. A pending event has nothing left to handle. */
+/** `null` if the handler is running, because it needs the body. */
 export function erasedState(state: EventState): EventState | null {
   if (state === 'processing') return null;
   return state === 'pending' ? 'discarded' : state;
 }
 
-/** The name of an erased error: that an attempt failed stays known. */
 export const ERASED_ERROR = 'Erased';
 
-/** A hash of the entity's name, by which the audit can confirm a request. */
+/** The audit can confirm a request by this hash. */
 export function printOf(entity: string): string {
   return `sha256:${createHash('sha256').update(entity).digest('hex').slice(0, 16)}`;
 }
@@ -85,7 +81,7 @@ export class ErasedNames {
   readonly #escaped = new Set<string>();
   #entities: RegExp | null = null;
 
-  /** The name of an entity, or the id in it: hidden wherever it is no part of a longer name. */
+  /** Hides an entity's name or id, unless it is part of a longer name. */
   addEntity(name: string): void {
     if (name === '' || this.#words.has(name)) return;
     this.#words.add(name);
@@ -93,16 +89,13 @@ export class ErasedNames {
     this.#entities = null;
   }
 
-  /**
-   * The names that are erased with an event about an entity. The id of an event is hidden where it stands alone, or as a word
-   * of a sentence.
-   */
+  /** Hides the id of an event where it is the whole text or a word. */
   addNamesOf(event: { readonly id: string; readonly entity: string | null }, entity: string): void {
     this.#words.add(event.id);
     const { entity: name } = event;
     if (name === null) return;
     this.addEntity(name);
-    // An order's or a cart's id is a name for it; a product's is one for all of its locations, too.
+    // The only id of an order or a cart is its name; a product's id stands for all of its locations.
     const [only, ...others] = idsIn(name);
     if (only !== undefined && others.length === 0 && (name === entity || only === entity)) this.addEntity(only);
   }
@@ -121,7 +114,6 @@ export class ErasedNames {
     return reason === null ? null : this.hideIn(reason);
   }
 
-  /** A value of JSON with all of its texts hidden. */
   hideInAll(value: unknown): unknown {
     if (typeof value === 'string') return this.hideIn(value);
     if (Array.isArray(value)) return value.map((item) => this.hideInAll(item));

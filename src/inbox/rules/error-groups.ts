@@ -3,37 +3,28 @@ import type { EventFilter, EventSummary, RetryGroup } from '../operator/search.t
 import type { AttemptError } from '../work.ts';
 
 export const MOST_GROUPS = 200;
-/** So many groups are counted to find the largest ones. */
 export const COUNTED_GROUPS = 2_000;
 
 export interface CountedGroup {
   readonly print: string;
   readonly count: number;
-  /** the `seq` of its newest event */
   readonly last: number;
 }
 
-/** The groups that are shown, the largest first; of equal ones the one that had an event last. */
 export function largestOf<Group extends CountedGroup>(groups: readonly Group[]): readonly Group[] {
   return groups.toSorted((a, b) => b.count - a.count || b.last - a.last).slice(0, MOST_GROUPS);
 }
 
-/** The fingerprint of a retrying event: the one that it would have if it was dead. */
+/** The fingerprint that it would have if it were dead. */
 export function retryPrintOf(error: EventSummary['lastError']): string {
   return error === null ? 'failed' : fingerprintOf(error);
 }
 
-/** The group of retries that a filter asks for, or `null`. No column has their fingerprints: each is tried again soon. */
+/** No column has the fingerprints of retries, because each is tried again soon. */
 export function retryGroupOf({ retrying, fingerprint }: EventFilter): string | null {
   return retrying === true ? (fingerprint ?? null) : null;
 }
 
-/**
- * Groups retrying events, the largest group first.
- *
- * @param events - the newest first
- * @param more - there are others, which may be of any group
- */
 export function retryGroupsOf(events: readonly EventSummary[], more: boolean): readonly RetryGroup[] {
   const groups = Map.groupBy(events, ({ lastError }) => retryPrintOf(lastError));
   const counted = Array.from(groups, ([print, of]) => ({ print, of, count: of.length, last: of[0]?.seq ?? 0 }));
@@ -46,13 +37,12 @@ export function retryGroupsOf(events: readonly EventSummary[], more: boolean): r
   });
 }
 
-/** So much of a message is read: no more is kept of one that a handler threw. */
 const READ_CHARACTERS = 2_000;
 const COMPARED_CHARACTERS = 300;
 
 /**
- * 16 hex digits of a hash over the name and the message of an error, in which ids, numbers and quoted text are all alike. A
- * number that is a code stays. The stack is left out, as each release moves its lines.
+ * 16 hex digits of a hash over the name and the message, in which ids, numbers and quoted text are all alike. A number
+ * that is a code stays. The stack is left out, because each release moves its lines.
  */
 export function fingerprintOf({ name, message }: Pick<AttemptError, 'name' | 'message'>): string {
   return createHash('sha256')
@@ -61,10 +51,10 @@ export function fingerprintOf({ name, message }: Pick<AttemptError, 'name' | 'me
     .slice(0, 16);
 }
 
-// Each of them takes time in proportion to the message: a handler's error may quote what a sender has made to be slow.
+// Each takes time in proportion to the message, because an error may quote a sender's text.
 const QUOTED = /"[^"]*"|`[^`]*`|“[^“”]*”|«[^«»]*»|(?<![\p{L}\p{N}])'[^']*'(?![\p{L}\p{N}])/gu;
 const ADDRESS = /[^\s@<>(),;:]{1,64}@[^\s@<>(),;:]{1,255}/g;
-/** A number that says what went wrong: of HTTP, of Postgres, of a library. */
+/** A code of HTTP, Postgres or a library. */
 const CODED =
   /\b(?:status(?: code)?|code|errno|sqlstate|http(?:\/\d(?:\.\d)?)?)[\s:=[(#-]{1,3}(?:[0-9A-Z]{5}|\d{1,5})\b|\b(?:ORA-\d{5}|P[1-6]\d{3}|E11\d{3})\b/gi;
 const WORD = /[\p{L}\p{M}\p{N}]+(?:[_+/-]+[\p{L}\p{M}\p{N}]+)*/gu;
@@ -84,13 +74,13 @@ function withoutParticulars(message: string): string {
     .slice(0, COMPARED_CHARACTERS);
 }
 
-/** Neither letters nor numbers to what looks for ids. */
+/** Characters that the patterns for ids do not match. */
 const DIGITS_THAT_STAY = Array.from({ length: 10 }, (_, digit) => String.fromCharCode(0xe000 + digit));
 const DIGIT = /\p{N}/u;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** An id of the service: `ord_` and letters of both cases or digits, but not `order_not_found`. */
 const PREFIXED = /^[a-z]{1,12}_(?=[^_]*[0-9A-Z])[A-Za-z0-9]{6,}$/;
-/** So many characters with digits and letters of both cases are no name of anything. */
+/** A word of this length with digits and both cases is an id. */
 const LONG = 16;
 /** `deadbeef`; shorter ones, such as `facade`, are words. */
 const HEX = /^[0-9a-f]{8,}$/i;
@@ -102,10 +92,9 @@ function withoutId(word: string): string {
   const [, prefix = '', rest = word] = /^([a-z]{2,12}_)(.+)$/.exec(word) ?? [];
   const parts = rest.match(PARTS) ?? [];
   if (isRandom(rest) && !parts.some(isWordy)) return `${prefix}#`;
-  // Of a path each step by itself.
   if (/[+/]/.test(word)) return word.replaceAll(/[^+/]+/g, withoutId);
   if (word.length >= LONG && DIGIT.test(word) && hasBothCases(word)) return '#';
-  // Part by part: `step_2_failed` keeps its words, and so differs from `step_2_skipped`.
+  // Part by part: `step_2_failed` differs from `step_2_skipped`.
   const isOfId = parts.some((part) => DIGIT.test(part) && hasBothCases(part));
   const isId = (part: string): boolean =>
     DIGIT.test(part) || HEX.test(part) || isRandom(part) || (isOfId && !isWordy(part));
@@ -117,9 +106,9 @@ function hasBothCases(text: string): boolean {
 }
 
 /**
- * How much likelier one letter of the alphabet follows another in words than by chance: a row for the first letter, a digit for
- * the second, 6 for as likely, 1.5 more for e times as likely. Counted in the words of the English documentation of two
- * thousand packages, and of messages in German, French, Spanish, Italian, Polish, Portuguese, Czech and Turkish.
+ * How much likelier one letter follows another in words than by chance: a row for the first letter, a digit for the
+ * second, 6 for as likely, 1.5 more for e times as likely. Counted in the documentation of two thousand packages, and
+ * in messages in nine languages.
  */
 const FOLLOWS: readonly string[] = [
   '16772452625877161878554454',
@@ -159,7 +148,7 @@ const CAPITALS = -2.5;
 const DIGIT_BEHIND_LETTER = -3;
 const LETTER_BEHIND_DIGIT = -4;
 
-/** A text of fewer characters says too little: `xfsprogs` is a name. */
+/** A shorter text says too little: `xfsprogs` is a name. */
 const LEAST = 8;
 /** Of 8,300 names in programs 11 are below, and of random texts of ten letters of both cases 95 in a hundred. */
 const RANDOM = -4;
@@ -167,9 +156,9 @@ const RANDOM = -4;
 const RANDOM_IN_ONE_CASE = -10;
 
 /**
- * Tells an id made at random, such as `kQzXbLmPaR`, from a word or a name, such as `getUserById` or `ECONNREFUSED`.
+ * Distinguishes a random id, such as `kQzXbLmPaR`, from a name, such as `getUserById` or `ECONNREFUSED`.
  *
- * @param text - of letters and digits of ASCII, and the characters between them
+ * @param text - letters and digits of ASCII, and the characters between them
  */
 function isRandom(text: string): boolean {
   if (text.length < LEAST) return false;
@@ -179,7 +168,6 @@ function isRandom(text: string): boolean {
   return score <= (isMixed ? RANDOM : RANDOM_IN_ONE_CASE);
 }
 
-/** Tells that a text is a word, or some in a row, which an id made at random seldom is. */
 function isWordy(text: string): boolean {
   if (!/^(?:[A-Za-z][a-z]{4,}|[A-Z]{5,})$/.test(text)) return false;
   let likelihood = 0;

@@ -3,19 +3,17 @@ import type { EventKey } from '../event.ts';
 import type { ExportedEvent, ExportedMark, ImportCounts, ImportRecord } from '../operator/transfer.ts';
 import { type StoredBody, isSameBody } from './accept.ts';
 
-/** The body of a stored event, or its hash. */
 export interface KnownBody extends EventKey, StoredBody {}
 
 export interface ImportPlan {
   readonly counts: ImportCounts;
   readonly events: readonly ExportedEvent[];
-  /** of the newest processed events of entities; a mark that is older than the stored one changes nothing */
+  /** a mark that is older than the stored one changes nothing */
   readonly marks: readonly ExportedMark[];
 }
 
 /**
- * Sorts out the records of an import. A stored event does not change: its first body wins, and the import keeps no other
- * body beside it.
+ * A stored event does not change: its first body wins, and the import keeps no other body beside it.
  *
  * @param known - the stored events among the records
  */
@@ -44,7 +42,7 @@ export function planImport(records: readonly ImportRecord[], known: readonly Kno
   return { counts, events, marks };
 }
 
-/** The mark that a processed event left: an export with a filter has no marks. */
+/** An export with a filter has no marks, so each processed event brings its own. */
 function markOf({ endpoint, entity, created, settledMs, receivedMs }: ExportedEvent): readonly ExportedMark[] {
   if (entity === null || created === null || isFarAhead(created, settledMs ?? receivedMs)) return [];
   return [{ endpoint, entity, created }];

@@ -24,8 +24,8 @@ export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?
 }
 
 /**
- * The content of a stored body by today's schemas; `null` if it does not fit them. An event keeps the entity that its
- * receiver gave it. One that was stored as invalid has none, and gets one when it is rerun.
+ * `null` if the body does not fit today's schemas. An event keeps its entity; an event that was stored as invalid has
+ * none, and gets one when it is rerun.
  *
  * @param rule - the receiver's, if it has one
  */
@@ -44,19 +44,18 @@ export function bodyToday(
 }
 
 const MOST_KEYS = 500;
-/** Parsing blocks the event loop: this much takes about ten milliseconds. One event may have more. */
+/** Parsing this much blocks the event loop for about ten milliseconds. One event may have more. */
 const MOST_BYTES = 512 * 1024;
 
 export interface ActedRow extends EventKey, ActedEvent {
   readonly seq: number;
   readonly type: string | null;
   readonly entity: string | null;
-  /** when a pending event may be claimed; has no meaning in another state */
+  /** has no meaning unless it is pending */
   readonly dueMs?: number;
   readonly bytes: number;
 }
 
-/** An event as an action finds it at that time. */
 export function actedAt(row: ActedRow, now: number): ActedRow {
   return { ...row, inBackoff: row.dueMs !== undefined && row.dueMs > now };
 }
@@ -67,16 +66,13 @@ export interface Acting {
   readonly entity: EntityOf | undefined;
 }
 
-/** A move of an event, which is as the action found it. */
 export interface EventMove {
   readonly event: ActedRow;
   readonly move: ActMove;
 }
 
 export interface ActsPlan {
-  /** one for each event that was decided, in their order */
   readonly results: readonly ActResult[];
-  /** at most one for each event */
   readonly moves: readonly EventMove[];
 }
 
@@ -85,8 +81,7 @@ export function bodiesToRead(rows: readonly (ActedRow | null)[], { asked, now }:
 }
 
 /**
- * Decides what an action does to each of these events. An event that is given twice is decided the second time as its first
- * move leaves it.
+ * Decides an event that is given twice the second time as its first move leaves it.
  *
  * @param rows - `null` where no event has the key
  * @param bodies - those of `bodiesToRead`, read in the transaction that moves the events
@@ -121,7 +116,7 @@ function afterMove({ event, move }: EventMove): ActedRow {
   return { ...settled, state: 'pending', type, entity };
 }
 
-/** The queues whose fronts may have left. An event that is due now stays where it is. */
+/** The queues whose fronts may have left. */
 export function queuesToAdvance(moves: readonly EventMove[]): readonly Queue[] {
   const left = new Map<string, Queue>();
   for (const { event, move } of moves) {
@@ -140,7 +135,7 @@ export function countMoves(counts: Counting['counts'], moves: readonly EventMove
   }
 }
 
-/** The next events whose bodies are read together: at most so many, with a mebibyte of bodies and one event more. */
+/** At most `most` events, with a mebibyte of bodies and one event more. */
 export function nextBatch<T extends ActedRow | null>(rows: readonly T[], most: number): readonly T[] {
   const budget = new Budget();
   const batch: T[] = [];
@@ -159,7 +154,6 @@ export function reportOf(keys: readonly EventKey[], results: readonly ActResult[
   };
 }
 
-/** The target of an action in the audit: `{ endpoint, ids }`, or a list of these if there are several endpoints. */
 export function auditedTarget(keys: readonly EventKey[], force: boolean): object {
   const byEndpoint = Object.groupBy(keys, ({ endpoint }) => endpoint);
   const groups = Object.entries(byEndpoint).map(([endpoint, of = []]) => ({ endpoint, ids: of.map(({ id }) => id) }));
@@ -168,11 +162,7 @@ export function auditedTarget(keys: readonly EventKey[], force: boolean): object
   return { ...target, ...(force && { force }) };
 }
 
-/**
- * Call it, and `refuseTooManyBytes`, before the transaction: an error inside it also takes back the deliveries that share it.
- *
- * @throws ConfigurationError `INVALID_OPTION`
- */
+/** Call both before the transaction: an error inside it also takes back the deliveries that share it. */
 export function refuseTooManyKeys({ length }: readonly EventKey[]): void {
   if (length <= MOST_KEYS) return;
   throw new ConfigurationError(

@@ -24,12 +24,11 @@ export interface PauseRow extends EndpointType {
 
 export const PAUSE_COLUMNS = 'endpoint, type, since_ms, actor, reason';
 
-/** With the times of the tables' clock. */
 export function pauseOf({ endpoint, type, since_ms, actor, reason }: PauseRow): StoredPause {
   return { endpoint, type, since: new Date(since_ms), actor, reason };
 }
 
-/** An index has to hold a type with its endpoint. */
+/** An index holds a type with its endpoint. */
 export const LONGEST_OF_LANE = { endpoint: LONGEST_ENDPOINT, type: 150 } as const;
 
 export function isPaused(
@@ -54,7 +53,7 @@ export function pausesIn(pauses: readonly EndpointType[], { endpoints, types }: 
   );
 }
 
-/** Pauses a type. A type that is paused already keeps its pause, with the operator and the reason. */
+/** A paused type keeps its pause, with the operator and the reason. */
 export function planPause(
   known: StoredPause | null,
   { endpoint, type }: EndpointType,

@@ -12,13 +12,13 @@ import { gaugeOf } from './counted.ts';
 import type { Queue, QueuedEvent, SizedEvent } from './store.ts';
 
 /**
- * A processor counts as running this long after it was last seen: so long its events hold back newer ones of their entity.
- * It is also how long an event waits before its type is reported as unhandled.
+ * How long a processor counts as running after it was last seen, so that its events hold back newer ones. Also how long
+ * an event waits before its type is reported as unhandled.
  */
 export const PRESENT_MS = 10 * 60_000;
-/** The events of a type become ignored when no processor of their endpoint has handled it for so long. */
+/** Events become ignored when no processor of their endpoint has handled their type for this long. */
 export const IGNORE_AFTER_MS = 7 * 24 * 60 * 60_000;
-/** So long after events became ignored, the log and the page offer to rerun them. */
+/** How long the log and the page offer to rerun ignored events. */
 const RERUN_OFFERED_MS = 7 * 24 * 60 * 60_000;
 
 export function seenSince(now: number): number {
@@ -29,10 +29,7 @@ export function rerunOfferedSince(now: number): number {
   return now - RERUN_OFFERED_MS;
 }
 
-/**
- * The events of a type that no processor was seen to handle after that may become ignored: not for seven days, nor since the
- * caller has looked for long enough.
- */
+/** Not for seven days, nor since the caller has looked for long enough. */
 export function goneSince(now: number, ignoreBefore: number): number {
   return Math.min(now - IGNORE_AFTER_MS, ignoreBefore);
 }
@@ -62,7 +59,6 @@ export interface HandledType {
   readonly at: number;
 }
 
-/** @param date - of a time as it is stored */
 export function processorsSeen(
   running: readonly NotedProcessor[],
   handled: readonly HandledType[],
@@ -78,20 +74,17 @@ export function processorsSeen(
   };
 }
 
-/** One announcement looks at so many parked events. */
 export const PARKED_BATCH = 250;
-/** It ignores at most so many events. */
 export const IGNORE_BATCH = 200;
-/** It looks for them among so many types: senders can invent types. */
+/** The number of types is limited, because senders can invent types. */
 export const TYPES_BATCH = 100;
 
-/** Where the next announcement of a scope goes on; `null` at the end. Only a commit makes it true, so the caller keeps it. */
+/** Where the next announcement continues; `null` at the end. The caller stores it after the commit. */
 export interface Sweep {
   readonly parked: number | null;
   readonly ignoring: TypePosition | null;
 }
 
-/** The first type of an endpoint that is not before `from`. */
 export interface TypePosition {
   readonly endpoint: string | null;
   readonly from: string;
@@ -112,8 +105,8 @@ export interface ParkedEvent extends QueuedEvent, SizedEvent {
 }
 
 /**
- * The processor that handled the events which a parked event waits for may be gone. Unparks the events that no processor
- * handles. Of the others the front of each queue may be claimed, however many wait behind it.
+ * The processor that handled the events which a parked event waits for may be gone. Unparks events that no processor
+ * handles, and the front of each other queue.
  */
 export function planParked(
   found: readonly ParkedEvent[],
@@ -138,7 +131,7 @@ export interface ReadyType {
   readonly lastSeen: number | null;
 }
 
-/** The types whose events no processor handles. Events of a paused type wait for its end, however long that takes. */
+/** Events of a paused type wait for its end. */
 export function typesToIgnore(ready: readonly ReadyType[], now: number, ignoreBefore: number): readonly ReadyType[] {
   const gone = goneSince(now, ignoreBefore);
   return ready.filter(({ isPaused, lastSeen }) => !isPaused && !wasSeenAfter(lastSeen, gone));
@@ -150,7 +143,7 @@ export interface WaitingEvent extends QueuedEvent, SizedEvent {
 
 export interface WaitingEvents {
   readonly events: readonly WaitingEvent[];
-  /** the type at which a limit ended the look; `null` if all were found */
+  /** the type at which a limit ended the search */
   readonly endedAt: Pick<ReadyType, 'endpoint' | 'type'> | null;
 }
 
@@ -179,7 +172,7 @@ export function planIgnore(
     if (first !== undefined) return { endpoint: first.endpoint, from: first.type };
     if (endedAt !== null) {
       const { endpoint, type } = endedAt;
-      // Of this type there may be more. If other transactions hold all that were found, the next sweep finds them.
+      // More of this type may exist. If other transactions hold all that were found, the next sweep finds them.
       const isTaken = totals.has(JSON.stringify([endpoint, type]));
       return isTaken ? { endpoint, from: type } : after(endedAt);
     }
@@ -188,7 +181,6 @@ export function planIgnore(
   }
 }
 
-/** The position of the next type that can exist. */
 function after({ endpoint, type }: Pick<ReadyType, 'endpoint' | 'type'>): TypePosition {
   return { endpoint, from: `${type}\0` };
 }
@@ -201,7 +193,6 @@ function queuesOf(events: readonly QueuedEvent[]): readonly Queue[] {
   return [...new Map(queues).values()];
 }
 
-/** Events of a type are counted up to this number. */
 export const COUNTED = 1_000;
 
 export interface TypeTotal {
@@ -218,8 +209,8 @@ export interface PendingType extends TypeTotal {
 }
 
 /**
- * Types whose events have been due for ten minutes, and that no processor has handled for as long. A type that was never
- * handled is reported only where processors run that do not know its endpoint.
+ * Types whose events have been due for ten minutes, and that no processor has handled for as long. A type that was
+ * never handled is reported only if processors run that do not know its endpoint.
  */
 export function unhandledTypes(
   pending: readonly PendingType[],

@@ -15,7 +15,6 @@ export interface PruneCriteria {
   readonly endpoint?: string;
 }
 
-/** How far pruning has come. */
 export interface PrunePosition {
   readonly state: PrunableState;
   readonly settledMs: number;
@@ -26,17 +25,15 @@ export function statesToPrune({ states = ['processed'] }: Pick<PruneCriteria, 's
   return prunableStates.filter((state) => states.includes(state));
 }
 
-/** How many events one look goes through where not all of them fit. */
 export const EXAMINED = 1_000;
 
-/** The position before the first event in a state; `null` behind the last state. */
+/** `null` behind the last state. */
 export function beginningOf(state: PrunableState | null): PrunePosition | null {
   return state === null ? null : { state, settledMs: Number.MIN_SAFE_INTEGER, seq: 0 };
 }
 
 export interface PruneCandidates {
   readonly found: readonly PrunePosition[];
-  /** where to go on; `null` when everything was looked at */
   readonly next: PrunePosition | null;
 }
 
@@ -48,10 +45,8 @@ export interface LookedAt {
 }
 
 /**
- * The events that one look has found.
- *
- * @param rows - the events behind the position that was looked from, in the order in which they were settled
- * @param looked - so many were asked for
+ * @param rows - the events behind the position, in the order in which they were settled
+ * @param looked - how many were requested
  */
 export function candidatesAmong(
   criteria: PruneCriteria,
@@ -73,7 +68,6 @@ export function candidatesAmong(
   return { found, next: beginningOf(states[states.indexOf(state) + 1] ?? null) };
 }
 
-/** Whether the criteria include an event, whatever its state. */
 export function isMeant(
   { types, endpoint }: Pick<PruneCriteria, 'types' | 'endpoint'>,
   event: { readonly type: string | null; readonly endpoint: string },
@@ -87,19 +81,18 @@ export interface SettledEvent {
   readonly bytes: number | null;
 }
 
-/** Whether an event has been in a state since before then, and has a body to lose. */
+/** Whether an event has been in a state since before then, and has a body. */
 export function isPrunable({ state, settledAt, bytes }: SettledEvent, wanted: PrunableState, before: number): boolean {
   return state === wanted && settledAt !== null && settledAt < before && bytes !== null;
 }
 
 export interface PrunePlan {
   readonly prune: readonly number[];
-  /** how many of the found events this transaction deals with */
   readonly worked: number;
 }
 
 /**
- * Chooses among events that were found before the transaction: some may have changed since.
+ * Some of the found events may have changed since they were found.
  *
  * @param settled - the events as they are in the transaction
  */

@@ -8,7 +8,7 @@ import { isPaused, type StoredPause } from './pauses.ts';
 import { seenSince, wasSeenAfter } from './processors.ts';
 import type { ClaimState, Front, Queue, QueuedEvent } from './store.ts';
 
-/** Why an event has not been processed, according to the rules that processors follow. */
+/** Why an event has not been processed. */
 export type Wait =
   /** The handler of the event is running. */
   | { readonly reason: 'running'; readonly since: Date; readonly waiting: Gauge }
@@ -20,19 +20,13 @@ export type Wait =
   | { readonly reason: 'behind'; readonly blocker: Blocker }
   /** The event is not due yet. */
   | { readonly reason: 'later'; readonly dueAt: Date; readonly waiting: Gauge }
-  /**
-   * The event was being handled when a process died, and another such event is being handled now. Such events are
-   * handled one at a time.
-   */
+  /** A process died while it handled the event. Such events are handled one at a time, and another one is running. */
   | { readonly reason: 'suspect'; readonly waiting: Gauge }
-  /** A processor will claim the event next. `lastSeen`: when a processor that handles its type was last seen. */
+  /** A processor will claim the event next. `lastSeen`: when such a processor was last seen. */
   | { readonly reason: 'next'; readonly lastSeen: Date; readonly waiting: Gauge }
   /** An operator discarded the event. */
   | { readonly reason: 'discarded' }
-  /**
-   * The event was ignored because no processor handled its type. `lastSeen`: when such a processor was last seen;
-   * `null` if never.
-   */
+  /** No processor handled the type of the event, so it was ignored. `lastSeen` is `null` if no processor ever did. */
   | { readonly reason: 'not handled'; readonly lastSeen: Date | null };
 
 /** The event that other events of its entity wait for. */
@@ -48,8 +42,7 @@ export interface Blocker {
 
 export interface Waits {
   /**
-   * Explains why each event has not been processed yet. `null` for an event that is processed, dead or unknown. The
-   * work for each event is limited, no matter how many events are waiting.
+   * Explains why each event has not been processed yet. `null` for an event that is processed, dead or unknown.
    *
    * @param now - milliseconds since 1970
    */
@@ -68,7 +61,6 @@ export interface WaitingEvent extends QueuedEvent {
   readonly claimedAt: number | null;
   readonly yields: boolean;
   readonly lastSeen: number | null;
-  /** the event of its entity whose handler is running */
   readonly running: { readonly seq: number; readonly claimedAt: number } | undefined;
   /** the first pending event of its entity that holds back others, itself included */
   readonly front: Front | undefined;
@@ -91,15 +83,13 @@ export function waitingEvent(
   return { seq, endpoint, type, entity, created, state, crashes, dueAt, claimedAt, yields: Boolean(yields), ...others };
 }
 
-/** A place in the queue of an entity; `null` is before all events. */
 export interface PlaceInQueue extends Queue {
   readonly after: Pick<Front, 'seq' | 'created'> | null;
 }
 
-/** How many events come after a place, counted up to `COUNTED_BEHIND`. */
 export interface CountBehind {
   readonly all: number;
-  /** those whose type a processor handles; the others wait for a processor */
+  /** those whose type a processor handles */
   readonly handled: number;
 }
 
@@ -107,7 +97,7 @@ interface WaitPlan {
   readonly places: readonly PlaceInQueue[];
   readonly blockers: readonly number[];
   /**
-   * The wait of each event; `null` for an event that is processed, dead or unknown, and for one whose blocker is gone by now.
+   * `null` also for an event whose blocker is gone by now.
    *
    * @param counts - one for each place
    */
@@ -118,10 +108,9 @@ interface WaitPlan {
   ): readonly (Wait | null)[];
 }
 
-/** Loads the facts about other events. */
 interface Loader {
   readonly at: (ms: number) => Date;
-  /** The events of a queue that wait behind a place in it; none behind an event without an entity. */
+  /** None behind an event without an entity. */
   readonly waiting: (queue: Queue, after: { readonly seq: number; readonly created: Instant | null } | null) => Gauge;
   readonly blocker: (seq: number) => EventSummary | undefined;
 }
@@ -206,7 +195,7 @@ function whyPending(
   const { endpoint, lastSeen, running, front, dueAt } = event;
   const pause = pauses.find((each) => isPaused([each], event));
   if (pause !== undefined) return { reason: 'paused', pause: { ...pause, since: at(pause.since.getTime()) } };
-  // A processor that comes back finds the events in front of this one. Until then the missing processor is the reason.
+  // Events in front of this one matter only once a processor runs that handles it.
   if (lastSeen === null || !wasSeenAfter(lastSeen, seenSince(now))) {
     return { reason: 'no processor', lastSeen: lastSeen === null ? null : at(lastSeen) };
   }

@@ -18,11 +18,9 @@ import { statement } from './sql/statement.ts';
 import { unfit } from './threads/messages.ts';
 
 export interface Connection extends Transactions {
-  /** For reading outside a transaction. May open the file again. */
+  /** May open the file again. */
   statements(): Statements;
-  /** Whether another connection makes the checkpoints. */
   leaveCheckpoints(toAnother: boolean): void;
-  /** Whether the open file is the one at its path. */
   place(): Place;
   close(): void;
 }
@@ -41,18 +39,18 @@ interface InUse {
 }
 
 export interface OwnConnectionOptions {
-  /** The connection is a thread's: the file exists, and is opened when it is first used. */
+  /** A thread's connection: the file exists, and is opened when it is first used. */
   readonly isThere?: boolean;
   /** Called when the log is gone; returns whether no thread of the inbox has the file open. */
   readonly isAlone?: (why: string) => boolean;
 }
 
 /**
- * The inbox's own connection. After a failure of the file (read-only, full, gone, replaced) it opens the file again, so the
- * inbox recovers when the cause goes away.
+ * After a failure of the file (read-only, full, gone, replaced), opens it again, so the inbox recovers.
  *
- * All connections of a process to one file share the index of its log. If the log is gone, all must be closed before one is
- * opened; so a thread then leaves the file alone. A thread also does so if another SQLite library has the file open.
+ * All connections of a process to one file share the index of its log. If the log is gone, all must be closed before
+ * one is opened, so a thread then leaves the file alone. A thread also leaves a file that another SQLite library has
+ * open.
  */
 export function ownConnection(
   given: string,
@@ -93,7 +91,7 @@ export function ownConnection(
           'connection.',
       );
     }
-    // The file must exist, because a new file would not know the old events. Only a starting thread may wait.
+    // A new file would not know the old events. Only a starting thread may wait.
     open = inUse(openFile(path, { mustExist: true, waitMs: wasOpen ? 0 : FIRST_WAIT_MS }));
     const { database } = open.statements;
     if (!checkpoints) checkpointItself(database, false);
@@ -106,7 +104,6 @@ export function ownConnection(
     return open.statements;
   };
 
-  /** Throws if a thread may not use the file any longer; from then on always. */
   function leaveAlone({ files, watch }: InUse, isBegun: boolean): void {
     const isGone = files.isLogGone();
     if (isGone && isBegun && files.isReplaced()) throw unavailable(`${path} was replaced by another file.`);
@@ -158,12 +155,10 @@ export function ownConnection(
 function copyLog(database: SqliteDatabase): void {
   try {
     checkpoint(database);
-  } catch {
-    // The next commit reports a file without room.
-  }
+  } catch {}
 }
 
-/** The application's connection keeps its settings, and only the application closes and reopens it. */
+/** The application's connection keeps its settings, and only the application closes it. */
 export function adoptedConnection(
   database: SqliteDatabase,
   index: EventIndex,
@@ -182,7 +177,6 @@ export function adoptedConnection(
   return {
     begin() {
       current();
-      // In the application's own transaction, durability would depend on the application.
       if (database.inTransaction) throw busyWithTheApplication();
       try {
         if (files !== null) assertInPlace(database, files, file);
@@ -217,7 +211,7 @@ function assertInPlace(database: SqliteDatabase, files: FilesInUse, file: string
   if (files.isLogGone()) throw unavailable(`${logGone(file)} ${OPEN_AGAIN}`);
 }
 
-/** A busy wait would block the event loop; the application's own statements keep theirs. */
+/** A busy wait would block the event loop. */
 export function withoutWaiting<T>(database: SqliteDatabase, work: () => T): T {
   const timeout = Number(database.pragma('busy_timeout', { simple: true }));
   database.pragma('busy_timeout = 0');

@@ -12,9 +12,9 @@ import type { BorrowLock } from './threads/write-lock.ts';
 const BUSY_RETRY_MS = 10;
 
 /**
- * Commits the application's writes together with the end of the attempt. Functions never share a commit, because one could
- * roll back another's writes. While the function runs, the event's row has `effect = 1`: if the function commits by itself,
- * it commits this mark too, and the event is not handled again.
+ * Commits the application's writes together with the end of the attempt. Functions never share a commit, because one
+ * could roll back another's writes. A function that commits by itself also commits `effect = 1`, so the event is not
+ * handled again.
  */
 export async function effectTransaction<T>(
   connection: Connection,
@@ -61,10 +61,9 @@ function runOnce<T>(
   } catch (failure) {
     connection.rollback();
     const fault = fileFaultIn(failure);
-    // Only then: opening the file again would invalidate statements that the application has prepared.
+    // Opening the file again would invalidate statements that the application has prepared.
     if (fault !== null || !database.open) connection.failed(fault ?? failure);
-    // A fault of the disk is no failure of the handler, even if the application's statement met it. But a committed
-    // effect must not be repeated.
+    // A fault of the disk is no failure of the handler. But a committed effect must not be repeated.
     throw fault === null || isInstance(failure, TransactionError) ? failure : unavailable(failure);
   }
 }
@@ -83,7 +82,7 @@ function begin(connection: Connection) {
   }
 }
 
-/** The savepoint is gone if the function has ended the transaction, even if it then began another one. */
+/** The savepoint is gone if the function has ended the transaction. */
 function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T, isCommitted: () => boolean): T {
   const endedByItself = (options?: ErrorOptions): TransactionError =>
     isCommitted()
@@ -94,7 +93,7 @@ function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase)
     result = withoutOpenRows(database, () => runOn(database, work));
   } catch (failure) {
     if (hasSavepoint(database)) throw failure;
-    // SQLite itself rolls back if the disk is full or failing; nothing was written after that.
+    // SQLite itself rolls back if the disk is full or failing.
     const isFault = fileFaultIn(failure) !== null || /^SQLITE_(NOMEM|INTERRUPT)/.test(sqliteCode(failure) ?? '');
     if (isFault && !isCommitted()) throw failure;
     throw endedByItself({ cause: failure });
@@ -104,7 +103,7 @@ function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase)
   throw endedByItself();
 }
 
-/** Closes iterators that the function left open, because they would keep the transaction from ending. */
+/** Iterators that the function left open would keep the transaction from ending. */
 function withoutOpenRows<T>(database: SqliteDatabase, work: () => T): T {
   const statement: { iterate: (...parameters: unknown[]) => Iterator<unknown> } = Object.getPrototypeOf(
     database.prepare('SELECT 1'),
@@ -138,15 +137,15 @@ const ROLLED_BACK =
   'itself. Later writes were committed, but the event was not marked as processed, so the event is dead and is ' +
   'not retried. Leave the transaction to hookbox; to roll back, throw an error.';
 
-/** The running function, also for asynchronous code that it started. */
+/** Also reaches asynchronous code that the function started. */
 const functions = new AsyncLocalStorage<{ isOver: boolean }>();
 
-/** One proxy for each connection and statement, so that what an application stores about them lasts. */
+/** One proxy for each object, so that properties that an application stores on it last. */
 const guards = new WeakMap<object, object>();
 
 /**
- * Runs a function on a connection that refuses its later calls. An asynchronous function would continue after its transaction
- * was rolled back, and its later writes would be committed by themselves.
+ * An asynchronous function would continue after its transaction was rolled back, and its later writes would be
+ * committed by themselves.
  */
 function runOn<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T): T {
   const run = { isOver: false };
@@ -157,11 +156,10 @@ function runOn<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => 
   }
 }
 
-/** A connection or statement whose methods first check whether the function has ended. */
 function guarded<T extends object>(target: T): T {
   const known = guards.get(target);
   if (known !== undefined) return known as T; // made for this target
-  // Of an object beside the target, because a proxy may not change properties that better-sqlite3 has frozen.
+  // A proxy may not change properties that better-sqlite3 has frozen.
   const guard: T = new Proxy(Object.create(target) as T, {
     set: (_, name, value) => Reflect.set(target, name, value),
     get(_, name) {

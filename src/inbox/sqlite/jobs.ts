@@ -24,9 +24,8 @@ import { isBusy, isRowFault } from './opening/database.ts';
 import { attemptOf, storedEvent, type EventRow } from './sql/rows.ts';
 
 /**
- * What changes events, as data that can be sent to another thread. Moves share a transaction. While a move waits for it, a
- * lock may be held, the machine may sleep, or its clock may be set: `ms` is by how much the clock has moved. Leases and
- * backoffs begin when they are written.
+ * Moves as data that can be sent to another thread. A move may wait while a lock is held or the machine sleeps: `ms` is
+ * by how much the clock has moved. Leases and backoffs begin when they are written.
  */
 const moves = {
   accept: (store: SyncStore, ms: number, event: IncomingEvent, start?: NumberedStart) =>
@@ -80,7 +79,7 @@ const moves = {
     prune(store, endpoints, processedBefore, limit),
 };
 
-/** Leases that expired while the claim waited do not count: their holders could not renew them either. */
+/** Holders could not renew while the claim waited, so leases that expired meanwhile do not count. */
 function claimedLater({ now, expiredBy = now, ...request }: NumberedClaim, ms: number): NumberedClaim {
   return { ...request, now: now + ms, expiredBy };
 }
@@ -123,7 +122,6 @@ export type ReadGiven<Name extends ReadName> = (typeof reads)[Name] extends (
   : never;
 export type ReadResult<Name extends ReadName> = ReturnType<(typeof reads)[Name]>;
 
-/** A move as data. `given` belongs to `name`. */
 export interface Move {
   readonly name: MoveName;
   readonly given: readonly unknown[];
@@ -149,22 +147,20 @@ export function waitedSince(askedAt: number): number {
 }
 
 export interface Transactions {
-  /** Takes the write lock without waiting; throws busy if another connection has it. */
+  /** Throws busy if another connection has the lock. */
   begin(): Statements;
-  /** Returns when everything since `begin` is on disk. */
   commit(): void;
-  /** Runs work; if it throws, only its own changes are undone. */
+  /** If it throws, only its own changes are undone. */
   apart<T>(work: () => T): T;
-  /** Undoes everything since `begin`, also if SQLite has done so already. */
+  /** Also after SQLite has rolled back by itself. */
   rollback(): void;
-  /** Receives a failure that is not one row's, so that the next `begin` may open the file again. */
+  /** A failure that is not one row's; the next `begin` may open the file again. */
   failed(failure: unknown): void;
 }
 
 /** Synchronous; it may run again after a rollback. */
 export type Work = (statements: Statements) => unknown;
 
-/** Runs jobs in one transaction. A job that fails does not affect the others. */
 export function commitGroup(transactions: Transactions, group: readonly Work[]): readonly CommitOutcome[] {
   try {
     return inOne(transactions, group, (work) => ({ result: work() }));
@@ -208,7 +204,7 @@ function inOne(
   }
 }
 
-/** In a file that is full, a small row may still find room. */
+/** In a full file, a small row may still find room. */
 function oneByOne(transactions: Transactions, group: readonly Work[]): readonly CommitOutcome[] {
   const outcomes: CommitOutcome[] = [];
   for (const work of group) {

@@ -6,20 +6,19 @@ import { keyIs, lazyStatement } from './sql/statement.ts';
 /** The value of `parked` for an event that no processor has looked at yet. */
 export const FRESH = 2;
 
-/** The length of the body, which SQLite writes again with any change of the row. */
+/** SQLite writes the body again with any change of the row. */
 export const BYTES = 'ifnull(length(body), 0) AS bytes';
 
 /** The lease is not lost, however late it is. */
 export const HELD = 'seq = :seq AND fence = :fence AND lease_until_ms IS NOT NULL';
 
-/** The fence of an event's first claim (`claim`). */
 export function firstFence(number: number): number {
   return 2 ** 32 + number;
 }
 
 const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL';
 
-/** Events that a claim leased and that are not settled: the lower 32 bits of a fence are the number of its claim. */
+/** The lower 32 bits of a fence are the number of its claim. */
 export const CLAIMED_UNDER = "lease_until_ms IS NOT NULL AND state = 'processing' AND fence & 4294967295 = :number";
 
 /** Every write of an event's row; nothing else writes `hookbox_events`. */
@@ -27,7 +26,7 @@ export function prepareMoves(database: SqliteDatabase) {
   const prepare = <Row = unknown>(sql: string) => lazyStatement<Row>(database, sql);
   return {
     isKnown: prepare<object>('SELECT 1 FROM hookbox_events WHERE id_hash = ? AND id = ? AND endpoint = ?'),
-    /** Values by their places: binding them by names takes a third as long as the rest. */
+    /** Values by their places: to bind them by names takes a third as long as the rest. */
     insert: prepare(`
       INSERT INTO hookbox_events
         (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, dead_reason, parked, received_ms,
@@ -64,7 +63,7 @@ export function prepareMoves(database: SqliteDatabase) {
       SET state = 'processed', settled_ms = :now, ${NO_LEASE}, trigger = 'auto', yields = 0
       WHERE seq = :seq
     `),
-    /** A transaction of its handler begins. If the handler commits by itself, this is committed too. */
+    /** If the handler commits by itself, this is committed too. */
     beginEffect: prepare(`
       UPDATE hookbox_events SET effect = 1 WHERE ${HELD} AND state = 'processing' AND effect = 0
     `),

@@ -2,7 +2,7 @@ import { InboxOpenError } from '../../errors.ts';
 import { assertLasting } from '../../host/files.ts';
 
 /**
- * `hookbox/sqlite` as Cloudflare Workers get it: there is neither a disk nor a thread, and what would use them does not load.
+ * `hookbox/sqlite` on Cloudflare Workers, which have neither a disk nor threads.
  *
  * @throws InboxOpenError
  */

@@ -61,16 +61,14 @@ export interface SqliteInboxOptions {
    */
   readonly maxWaitingBytes?: number;
   /**
-   * `true` allows hosts that do not keep their disk, such as AWS Lambda. `true` also allows a `database` in memory, for
-   * tests. In both cases, stored events are eventually lost.
+   * `true` allows hosts that do not keep their disk, such as AWS Lambda, and a `database` in memory, for tests. Stored
+   * events are eventually lost.
    *
    * @defaultValue `false`
    */
   readonly ephemeral?: boolean;
   /**
-   * By default, the inbox writes in a separate thread, so the disk does not block your server. With `false`, the inbox
-   * writes on the event loop and blocks it during each commit. If the thread cannot start, the inbox writes on the
-   * event loop.
+   * With `false`, or if the thread cannot start, the inbox writes on the event loop and blocks it during each commit.
    *
    * @defaultValue `true`
    */
@@ -85,7 +83,6 @@ export interface SqliteInboxOptions {
 
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** Roughly what a waiting delivery holds beside its body. */
 const OVERHEAD_BYTES = 512;
 
 /**
@@ -141,7 +138,6 @@ export function sqliteInbox(
     for (const listener of listeners) listener();
   };
 
-  /** Operators' functions on this thread; if a writer exists, they borrow its lock. */
   const access = accessOf(
     connection,
     { submitMove: (work) => (threads === null ? commits : borrowed).submitMove(work) },
@@ -185,7 +181,6 @@ export function sqliteInbox(
     }
   });
 
-  /** In a thread, or without one on the event loop. */
   async function inThread<T>(ask: (running: InboxThreads) => Promise<T>, otherwise: () => T): Promise<T> {
     try {
       if (threads !== null) return await ask(threads);
@@ -249,7 +244,6 @@ export function sqliteInbox(
     connection.close();
   }
 
-  /** how far each processor of this process has come with what waits */
   const sweeps = new Map<string, Sweep>();
   const claims = new UnconfirmedClaims({ bits: 32 });
   const settlements = new UnconfirmedSettlements();
@@ -343,7 +337,6 @@ const NO_TEMPORARY_FILES =
   'SQLite cannot create temporary files here, and your connection keeps temporary data in files, so some queries ' +
   'fail. Run PRAGMA temp_store = MEMORY on that connection';
 
-/** A move, or the work of an operator's function on this thread. */
 type Job = Move | Work;
 
 function workOf(job: Job): Work {
@@ -384,10 +377,10 @@ function assertGiven(source: unknown, options: unknown): void {
   );
 }
 
-/** These methods distinguish a connection of better-sqlite3 from those of other libraries. */
+/** Other libraries' connections lack one of these. */
 const METHODS = ['prepare', 'exec', 'pragma', 'close'] as const satisfies readonly (keyof SqliteDatabase)[];
 
-/** Quotes nothing: it may be a URL with a password in it. */
+/** A message must not quote the source: a URL may have a password. */
 function whyNoSource(source: unknown): string | null {
   if (typeof source === 'string') {
     if (isPostgresUrl(source)) return 'This is a Postgres URL: pass it to postgresInbox of hookbox/postgres.';

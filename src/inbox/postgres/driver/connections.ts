@@ -1,16 +1,13 @@
 import { InboxOpenError, isError } from '../../../errors.ts';
 import { ownContext } from '../../../host/own-context.ts';
 
-/** Where connections come from. */
 export interface Connections {
-  /** Limits how many connections handlers hold, so that some are left for deliveries, renewals and settlements. */
+  /** Handlers' share, which leaves connections for deliveries, renewals and settlements. */
   readonly share: LentShare;
   take(): Promise<PostgresConnection>;
-  /** @param isBroken - it must not be used again */
   giveBack(connection: PostgresConnection, isBroken: boolean): void;
   /** Whether a caller waits for a connection because the pool has no free one. */
   isWaitedFor(): boolean;
-  /** Closes the pool that hookbox has opened. */
   close(): Promise<void>;
 }
 
@@ -23,14 +20,14 @@ export type PostgresSource<Connection extends PostgresConnection = PostgresConne
   | { readonly pool: PostgresPool<Connection> }
   | { readonly connect: () => Promise<Connection> };
 
-/** Of hookbox's own pool: ten handlers with a transaction each, and two others. */
+/** Ten handlers with a transaction each, and two others. */
 const MOST_CONNECTIONS = 12;
-/** Of a pool that does not say its size: the default of `pg`. */
+/** The default of `pg`. */
 const USUAL_CONNECTIONS = 10;
-/** Kept from handlers: one for deliveries, one for renewals and settlements. */
+/** One for deliveries, one for renewals and settlements. */
 const KEPT = 2;
 export const CONNECT_MS = 10_000;
-/** Finds out that the other side of an idle connection is gone. */
+/** Detects that the other side of an idle connection is gone. */
 export const ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
 
 export function connectionsOf(source: PostgresSource): Connections {
@@ -54,7 +51,7 @@ export function connectionsOf(source: PostgresSource): Connections {
         return;
       }
       const listener = listeners.get(connection);
-      // The pool listens to its connections; one that it throws away may fail once more while it ends.
+      // A destroyed connection may fail once more while it ends; the pool listens to the others.
       if (listener !== undefined && !isBroken) connection.removeListener('error', listener);
       connection.release(isBroken);
     },
@@ -65,7 +62,7 @@ interface Opener extends Pick<Connections, 'share' | 'isWaitedFor' | 'close'> {
   readonly open: () => Promise<PostgresConnection>;
 }
 
-/** Inboxes on one pool have one share of it. */
+/** Inboxes on one pool share its connections. */
 const shares = new WeakMap<object, LentShare>();
 
 function openerOf(source: PostgresSource): Opener {
@@ -85,8 +82,8 @@ function openerOf(source: PostgresSource): Opener {
 const listenedTo = new WeakSet<object>();
 
 /**
- * Postgres may end a connection in the very packet in which it says that the connection is ready. The pool has taken its own
- * listener away by then, and the caller has not received the client yet. So each client gets a listener before that.
+ * Postgres may end a connection in the packet that says it is ready. The pool has then removed its listener, and the
+ * caller does not have the client yet.
  */
 function listenToClients(pool: object): void {
   const on: unknown = Reflect.get(pool, 'on');
@@ -108,7 +105,7 @@ function sizeOf(pool: object): number {
   return typeof max === 'number' && max > 0 ? max : USUAL_CONNECTIONS;
 }
 
-/** Loads `pg` only here, because an application's pool may come from another copy. */
+/** Only here, because an application's pool may come from another copy of `pg`. */
 function ownPool(url: string): Opener {
   let opened: Promise<OwnPool> | undefined;
   const openPool = async (): Promise<OwnPool> => {
@@ -139,7 +136,6 @@ type OwnPool = PostgresPool & {
   on(event: 'error', listener: () => void): unknown;
 };
 
-/** The part of a `pg` client that listens to notifications. */
 export interface ListeningClient {
   connect(): Promise<unknown>;
   query(query: { readonly text: string }): Promise<unknown>;
@@ -170,14 +166,11 @@ function missing(): InboxOpenError {
 /** This file, unless hookbox is part of a bundle. */
 const OWN_NAME = /\/driver\/connections\.[jt]s$/;
 
-/**
- * Throws an `InboxOpenError` if `pg` is not installed, so that a server does not start without it. In a bundle, `pg` may be part of
- * the bundle, so there is no check.
- */
+/** Throws at start if `pg` is not installed. A bundle may contain `pg`, so there is no check. */
 export function assertDriver(here = import.meta.url): void {
   let why: unknown;
   try {
-    // Not imported, because some runtimes lack them and get their connections from the application.
+    // Some runtimes lack these modules.
     const { existsSync } = process.getBuiltinModule('node:fs');
     const { createRequire } = process.getBuiltinModule('node:module');
     if (OWN_NAME.test(here) && existsSync(new URL(here))) createRequire(here).resolve('pg');
@@ -187,13 +180,12 @@ export function assertDriver(here = import.meta.url): void {
   if (isError(why) && Reflect.get(why, 'code') === 'MODULE_NOT_FOUND') throw missing();
 }
 
-/** How many connections handlers may hold at once, first come, first served. */
 export class LentShare {
   readonly #most: () => number;
   readonly #waiting = new Set<() => void>();
   #taken = 0;
 
-  /** @param most - asked each time, as a pool may be resized */
+  /** @param most - called each time, because a pool may be resized */
   constructor(most: () => number) {
     this.#most = most;
   }
@@ -202,7 +194,7 @@ export class LentShare {
     return this.#most();
   }
 
-  /** Waits for a place, until the signal is aborted. Returns a function that gives the place back. */
+  /** Waits until the signal is aborted. Returns a function that gives the place back. */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#taken >= this.#most()) await this.#turn(signal);
@@ -225,7 +217,7 @@ export class LentShare {
     return promise;
   }
 
-  /** Gives the place to the caller that has waited longest. */
+  /** The place goes to the caller that has waited longest. */
   #leave(): void {
     const [next] = this.#waiting;
     if (next === undefined || this.#taken > this.#most()) {

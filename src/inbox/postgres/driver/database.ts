@@ -7,20 +7,19 @@ import type { Session, Sessions } from './session.ts';
 /** A process that is stopped during a transaction must not keep its locks. */
 export const IDLE_TIMEOUT = `SET LOCAL idle_in_transaction_session_timeout = '15s'`;
 
-/** Turns durable commits on. Lowers no setting, because one may also wait for standbys. Returns no row. */
+/** Turns durable commits on, but does not lower a setting that waits for standbys. Returns no row. */
 export const SYNCED = `SELECT WHERE CASE current_setting('synchronous_commit')
   WHEN 'off' THEN set_config('synchronous_commit', 'on', true) IS NULL ELSE false END`;
 
-/** Postgres would plan anew for each list of values, which takes longer than the statement. */
+/** To plan anew for each list of values takes longer than the statement. */
 export const KNOWN_PLANS = 'SET LOCAL plan_cache_mode = force_generic_plan';
 
-/** How both sides read and write values: lists may hold NULL, and texts are in UTF-8. */
+/** Lists may hold NULL, and texts are in UTF-8. */
 export const VALUES = "SET LOCAL array_nulls = on; SET LOCAL client_encoding = 'UTF8'";
 
 /**
- * Settings of one transaction. They override those of the session, which a pooler may change at any time, and those of the role
- * and the database. Each statement has an index, and looks rows up one by one, whatever the statistics say. Tables of hookbox are
- * named with their schema; functions, types and operators are Postgres' own. Warnings of COMMIT are sent.
+ * Overrides the settings of the session, which a pooler may change at any time, the role and the database. Each
+ * statement uses an index, whatever the statistics say.
  */
 export const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
@@ -35,36 +34,29 @@ export const BEGIN = [
   SYNCED,
 ].join('; ');
 
-/** How often a transaction begins anew because of other transactions. */
 const MOST_AGAIN = 25;
 const AGAIN_MS = 3;
-/** And because its connection was lost. */
 const MOST_LOST = 2;
 const LOST_MS = 100;
 
 /** A transaction, which may run again after a rollback. */
 export interface Asked<T> {
-  /** on the same connection, before the transaction begins */
   readonly before?: (session: Session) => Promise<void>;
   readonly work: (session: Session) => Promise<T>;
   /**
-   * Finds out whether the transaction was committed, if COMMIT was not answered. It runs in a new transaction, which waits for
-   * the old one where it needs the same rows.
+   * Finds out whether the transaction was committed, if COMMIT was not answered. Runs in a new transaction, which waits
+   * for the old one's rows.
    */
   readonly wasDone?: (session: Session) => Promise<{ readonly result: T } | undefined>;
 }
 
-/** Transactions on connections that may end at any time. */
 export class Database {
   readonly #sessions: Sessions;
   readonly #answerMs: number;
   readonly #clock: ServerClock | undefined;
   readonly #signal: AbortSignal | undefined;
 
-  /**
-   * @param answerMs - how long to wait for each answer
-   * @param signal - once aborted, no transaction begins
-   */
+  /** @param signal - once aborted, no transaction begins */
   constructor(sessions: Sessions, answerMs: number, clock?: ServerClock, signal?: AbortSignal) {
     this.#sessions = sessions;
     this.#answerMs = answerMs;
@@ -72,12 +64,11 @@ export class Database {
     this.#signal = signal;
   }
 
-  /** The same database for statements that may take longer. */
   waiting(answerMs: number): Database {
     return new Database(this.#sessions, answerMs, this.#clock, this.#signal);
   }
 
-  /** The same database for a caller that may go away: once aborted, it throws the signal's reason before the next transaction. */
+  /** Once aborted, it throws the signal's reason before the next transaction. */
   until(signal: AbortSignal | undefined): Database {
     return signal === undefined ? this : new Database(this.#sessions, this.#answerMs, this.#clock, signal);
   }
@@ -112,7 +103,7 @@ export class Database {
     if (time !== undefined) this.#clock?.heard(Number(time.ms), askedAt, performance.now());
   }
 
-  /** Reads, with the settings of `transaction`. */
+  /** With the settings of `transaction`. */
   read<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.alone(async (session) => {
       // If BEGIN fails, the connection still has the statements of `work` to answer.
@@ -124,7 +115,7 @@ export class Database {
     });
   }
 
-  /** Runs statements that are transactions of their own, again after a connection was lost. */
+  /** Each statement is its own transaction. Runs again after a lost connection. */
   async alone<T>(work: (session: Session) => Promise<T>): Promise<T> {
     let lost = 0;
     for (let again = 0; ; again += 1) {
@@ -158,9 +149,9 @@ export class Database {
   }
 
   /**
-   * Lends a connection from the handlers' share to a caller that ends its own transaction.
+   * The caller ends its own transaction.
    *
-   * @param use - calls `spoil` so that the connection is not used again; the same holds when `use` fails
+   * @param use - calls `spoil` so that the connection is not used again
    * @param signal - ends the wait for the share
    */
   async lend<T>(use: (session: Session, spoil: () => void) => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -189,12 +180,10 @@ export class Database {
     }
   }
 
-  /** How many connections handlers may hold at once. */
   get mostLent(): number {
     return this.#sessions.connections.share.size;
   }
 
-  /** Whether a caller waits for a connection because the pool has no free one. */
   isWaitedFor(): boolean {
     return this.#sessions.connections.isWaitedFor();
   }
@@ -208,11 +197,11 @@ export class Database {
 const CANCELLED = '57014';
 
 /**
- * Commits. Postgres answers ROLLBACK if a statement has failed, and COMMIT even outside a transaction, which then counts as a
- * lost answer. A `pg` that reports no transaction status is trusted, because to ask Postgres would take a round trip.
+ * Postgres answers ROLLBACK if a statement has failed, and COMMIT even outside a transaction. A `pg` without
+ * transaction status is trusted, because a check would take a round trip.
  *
- * A COMMIT whose wait for a standby was cancelled, as by `pg_cancel_backend`, succeeds with a warning. Its writes are lost after
- * a fail-over, so this counts as a lost answer too: the repeated transaction waits for the standby.
+ * If the wait of COMMIT for a standby is cancelled, COMMIT succeeds with a warning, and a fail-over loses its writes.
+ * This counts as a lost answer too: the repeated transaction waits for the standby.
  */
 export async function committed(session: Session): Promise<void> {
   const { connection } = session;
@@ -241,13 +230,11 @@ async function rolledBack(session: Session): Promise<boolean> {
   }
 }
 
-/** How long to wait for the end of a transaction whose COMMIT was not answered. */
 const UNSURE_MS = 10_000;
 const LOOK_MS = 50;
 
 /**
- * A transaction that must not be done twice. If COMMIT is not answered, Postgres knows by the transaction's id whether it is
- * committed.
+ * A transaction that must not be done twice. Postgres knows by its id whether it is committed.
  *
  * @param whileRunning - the result if Postgres is still running it after ten seconds; without it, this throws
  */
@@ -263,7 +250,7 @@ export function doneOnce<T>(
       tried = undefined;
       const result = await work(session);
       const row = await session.row<{ id: string | null }>('SELECT pg_current_xact_id_if_assigned()::text AS id');
-      // A transaction that has written nothing has no id, and may be done again.
+      // A transaction without an id has written no rows, and may be done again.
       const id = row?.id ?? null;
       if (id !== null) tried = { id, result };
       return result;
@@ -280,8 +267,8 @@ export function doneOnce<T>(
 }
 
 /**
- * Waits for the end of a transaction: `committed`, `aborted`, or `null` if that was long ago. A server that has taken over
- * may not know the id, and would fail if it were asked: such an id is later than its own.
+ * Returns `committed`, `aborted`, or `null` if that was long ago. A server that has taken over may not know the id;
+ * such an id is later than its own.
  */
 export async function endOf(session: Session, id: string): Promise<string | null> {
   for (const until = performance.now() + UNSURE_MS; ; await delay(LOOK_MS)) {

@@ -3,24 +3,23 @@ import { oneLine } from '../../../printable.ts';
 import { TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
 import { sequenceOfKey, wordsOfTaken, type Sequence, tablesIn } from '../sql/tables.ts';
 
-/** What a failure of Postgres means for the caller. */
 export type Fault =
-  /** another transaction came in between: try again, at once */
+  /** another transaction interfered: try again at once */
   | 'again'
-  /** a pooler in between does not keep prepared statements */
+  /** a pooler does not keep prepared statements */
   | 'unprepared'
-  /** the connection is gone, or the server takes no writes now: try another connection, after a while */
+  /** the connection is gone, or the server accepts no writes: try another connection later */
   | 'lost'
   | 'refused';
 
-/** A failure of Postgres. Its message quotes neither a password nor a body, unlike that of its cause. */
+/** Its message quotes neither a password nor a body. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure';
   readonly fault: Fault;
-  /** the SQLSTATE, or the code that Node gives a socket's failure */
+  /** the SQLSTATE, or Node's code for a socket */
   readonly code: string | null;
 
-  /** @param isLogin - no query was sent yet whose values it could quote */
+  /** @param isLogin - no query was sent yet, so the message quotes no value */
   constructor(cause: unknown, { isLogin = false }: { readonly isLogin?: boolean } = {}) {
     const known = isError(cause) ? OF_DRIVER_ALONE.find(({ pattern }) => pattern.test(cause.message)) : undefined;
     const code = textIn(cause, 'code') ?? known?.code ?? null;
@@ -28,23 +27,23 @@ export class DatabaseFailure extends Error {
     const message = known?.message ?? (isError(cause) ? cause.message : '');
     super(taken === undefined ? safeMessage(message, code, isLogin) : `Postgres: ${wordsOfTaken(taken)}`);
     this.code = code;
-    // The next number of the sequence is taken as well.
+    // Another try takes the next number of the sequence.
     this.fault = taken === undefined ? faultOf(code) : 'refused';
   }
 }
 
-/** Serialization, deadlock, a lock that was not free, and unique indexes of hookbox, where two transactions met. */
+/** Serialization, deadlock, a lock that was not free, and a unique index where two transactions met. */
 const AGAIN = new Set(['40001', '40P01', '55P03', '23505']);
 const UNPREPARED = new Set(['26000', '42P05']);
 /**
- * A server that ends, starts, is a standby (which rejects READ WRITE), has no connection left, or has reached a time-out; and a
- * connection that another user has left in a transaction.
+ * A server that ends, starts, is a standby, has no connection left, or has reached a time-out; or a connection left in
+ * a transaction.
  */
 const LOST = /^(08...|57...|53300|0A000|25001|25006|25P02|25P03|25P04)$/;
 /** Node's codes for sockets, such as `EPIPE`, may have five letters too. */
 const SQLSTATE = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/;
 
-/** Failures that `pg` finds itself. Its messages name functions instead of the setting to look at. */
+/** `pg` names functions instead of the setting to change. */
 const OF_DRIVER_ALONE = [
   {
     pattern: /password must be a (non-empty )?string/,
@@ -72,19 +71,19 @@ function faultOf(code: string | null): Fault {
   return UNPREPARED.has(code) ? 'unprepared' : 'refused';
 }
 
-/** The sequence that has given out a number which is stored already. */
+/** The sequence that repeated a number. */
 function takenNumber(cause: unknown, code: string | null): Sequence | undefined {
   const [schema, constraint] = [textIn(cause, 'schema'), textIn(cause, 'constraint')];
   if (code !== '23505' || schema === undefined || constraint === undefined) return undefined;
   return sequenceOfKey(tablesIn(schema), constraint);
 }
 
-/** Codes of rights, names, limits and connections, whose messages quote no value of a query. */
+/** Codes whose messages quote no value of a query. */
 const PLAIN = /^(08|0A|25|26|28|3D|3F|40|42|53|55|57)/;
 const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
 
 function safeMessage(message: string, code: string | null, isLogin: boolean): string {
-  // The parts of such a URL are not what they seem, so the message quotes none.
+  // The parts of such a URL are mixed up, so the message quotes none.
   if (code === 'ERR_INVALID_URL' || message === 'URI malformed') return `the Postgres URL is invalid. ${TO_BE_ESCAPED}`;
   if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres failed';
   if (!SQLSTATE.test(code)) return `the connection to Postgres failed (${code})`;
@@ -97,7 +96,6 @@ export const DENIED = '42501';
 const TO_BE_GRANTED =
   'The role of this connection lacks a privilege. To see the missing GRANT, run npx hookbox doctor as this role';
 
-/** A failure as callers of the inbox see it. */
 export function asUnavailable(failure: unknown): unknown {
   if (!(failure instanceof DatabaseFailure)) return failure;
   const advice = failure.code === DENIED ? `. ${TO_BE_GRANTED}` : '';

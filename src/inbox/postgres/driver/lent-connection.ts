@@ -3,30 +3,27 @@ import { boundToHere } from '../../../host/own-context.ts';
 import type { PostgresConnection } from './connections.ts';
 import { NestedTransactions } from './nested-transactions.ts';
 
-/** A connection that an application's function uses. */
 export interface LentConnection {
   readonly connection: PostgresConnection;
   /** Rejects further statements. `thrown` is the error of the function. */
   readonly takeBack: (thrown?: unknown) => void;
-  /** The error with which Postgres has ended the connection. */
+  /** The error that ended the connection. */
   readonly lostBy: () => unknown;
-  /** Why hookbox must not commit: the function tried to end the transaction, or left its own open. */
+  /** The function tried to end the transaction, or left its own open. */
   readonly refusal: () => TransactionError | null;
-  /** Whether a statement is unanswered. */
   readonly isAsking: () => boolean;
 }
 
-/** The arguments of `query`, in any of the forms that `pg` takes. */
 type Given = readonly unknown[];
 type Callback = (failure: unknown, result?: unknown) => void;
 
-/** ORMs call these at the end of their own transaction. They do nothing, because hookbox gives the connection back. */
+/** ORMs call these at the end of their own transaction. hookbox itself returns the connection. */
 const GIVES_BACK = new Set<PropertyKey>(['release', 'end']);
 
-/** Codes of a server that has ended the connection, also by a time-out. */
+/** The server has ended the connection, also by a time-out. */
 const ENDED = /^(08...|57P0.|25P03|25P04)$/;
 
-/** Calls reach the connection itself, as `pg` writes to `this`. */
+/** Calls reach the connection itself, because `pg` writes to `this`. */
 export function lent(connection: PostgresConnection): LentConnection {
   const nested = new NestedTransactions();
   let isOver = false;
@@ -126,7 +123,7 @@ function textOf(statement: unknown): string | null {
   return typeof cursor === 'object' ? textOf(cursor) : null;
 }
 
-/** Whether it has no parameters, so that it may hold several statements. */
+/** Without parameters, it may hold several statements. */
 function isBare([statement, values]: Given): boolean {
   const own: unknown =
     typeof statement === 'object' && statement !== null ? Reflect.get(statement, 'values') : undefined;
@@ -145,7 +142,7 @@ function callbackOf(given: Given): Callback | null {
   return callback === undefined ? null : (callback as Callback); // as `pg` calls it
 }
 
-/** Fails as a query of `pg` does before it is sent. An unawaited promise does not end the process. */
+/** As `pg` rejects a query before it sends it. An unawaited promise does not end the process. */
 function refused(why: TransactionError, statement: unknown, callback: Callback | null, connection: unknown): unknown {
   if (callback !== null) {
     queueMicrotask(() => callback(why));

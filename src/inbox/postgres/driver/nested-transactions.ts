@@ -1,27 +1,25 @@
 import { TransactionError } from '../../../errors.ts';
 
-/** A text to send instead. */
 interface Changed {
   readonly text: string;
-  /** Call it if the statement has failed. */
   readonly undo: () => void;
 }
 
-/** Numbers of savepoints, across transactions: two savepoints of one name would hide each other. */
+/** Counts across transactions, because two savepoints of one name would hide each other. */
 let savepoints = 0;
 
 /**
- * Turns transactions that a function begins inside its own into savepoints, because an ORM's `transaction()` sends BEGIN and
- * COMMIT. It refuses statements that would end hookbox's transaction.
+ * Turns nested transactions into savepoints, because an ORM's `transaction()` sends BEGIN and COMMIT. Rejects
+ * statements that would end hookbox's transaction.
  */
 export class NestedTransactions {
-  /** the savepoints of the open transactions, in the order of their numbers, after the statements sent so far */
+  /** the savepoints of the open transactions, after the statements sent so far */
   #open: readonly number[] = [];
   readonly #neverBegun = new Set<number>();
 
   /**
    * @param isBare - the text has no parameters, so that it may hold several statements
-   * @returns what to send instead; `null` for the text itself, and an error where nothing may be sent
+   * @returns the text to send instead; `null` for the text itself; an error if the text must not be sent
    */
   changed(text: string, isBare: boolean): Changed | TransactionError | null {
     const { controls, of } = controlStatements(text);
@@ -52,12 +50,12 @@ export class NestedTransactions {
     return { text: changed + text.slice(at), undo: () => this.#undo(begun, ended) };
   }
 
-  /** The error for an object that sends itself, such as a cursor, whose text cannot be changed. */
+  /** An object that sends itself, such as a cursor, has a fixed text. */
   asObject(): TransactionError {
     return refusal('NOT_SENT', AS_OBJECT);
   }
 
-  /** The error if the function has ended and left its own transaction open. */
+  /** The function has left its own transaction open. */
   left(): TransactionError | null {
     return this.#open.length === 0 ? null : refusal('ENDED_EARLY', LEFT_OPEN);
   }
@@ -94,19 +92,17 @@ type Control =
   /** impossible inside another transaction */
   | { readonly does: 'leave' };
 
-/** A statement that begins or ends a transaction. */
 interface ControlStatement {
-  /** its place in the text */
   readonly from: number;
   readonly to: number;
-  /** as messages name it: `COMMIT`, `PREPARE TRANSACTION` */
+  /** `COMMIT`, `PREPARE TRANSACTION` */
   readonly name: string;
   readonly control: Control;
 }
 
 const MAY_CONTROL = /\b(?:begin|start|commit|end|rollback|abort|prepare)\b/i;
 
-/** The statements that begin or end a transaction, without savepoints, and the number `of` all statements. */
+/** Leaves out savepoints. `of`: the number of all statements. */
 function controlStatements(text: string): {
   readonly controls: readonly ControlStatement[];
   readonly of: number;
@@ -144,7 +140,6 @@ function controlOf(words: readonly string[]): Control | null {
 }
 
 interface Statement {
-  /** the first ones, in capitals */
   readonly words: readonly string[];
   readonly from: number;
   readonly to: number;
@@ -153,7 +148,7 @@ interface Statement {
 /** Enough for `START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`. */
 const MOST_WORDS = 10;
 
-/** Comments, texts, quoted names, words, numbers, parameters, and single characters. A doubled quotation mark counts as two texts. */
+/** A doubled quotation mark counts as two texts. */
 const TOKEN =
   /(?<blank>\s+|--[^\n\r]*)|(?<comment>\/\*)|[eE]'(?:[^'\\]+|\\[^]|'')*'?|'[^']*'?|"[^"]*"?|(?<dollar>\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)|(?<word>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)|\d[\w.]*|[^]/guy;
 
@@ -164,7 +159,7 @@ function statementsOf(text: string): readonly Statement[] {
   let from = -1;
   let to = 0;
   let parentheses = 0;
-  /** depth in the body of a function in SQL: BEGIN ATOMIC … END, where CASE has an END too */
+  /** depth in BEGIN ATOMIC … END of a function, where CASE has an END too */
   let blocks = 0;
   const end = (): void => {
     if (from !== -1) statements.push({ words, from, to });

@@ -6,21 +6,20 @@ import type { Statement } from '../../operator/sql.ts';
 import type { PostgresConnection, PostgresQuery, PostgresResult, Connections } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
 
-/** Whether statements are prepared under names; turned off behind a pooler that does not keep them. */
+/** Turned off behind a pooler that does not keep prepared statements. */
 interface Preparing {
   named: boolean;
 }
 
-/** Before `pg` ends a connection that pipelines, it awaits its queries: this long beyond the time that hookbox waits. */
+/** A pipelining `pg` awaits its queries before it ends: this long beyond hookbox's own limit. */
 const CUT_OFF_MS = 1_000;
 
-/** A connection while hookbox uses it. Statements run in order, and several may be waiting for their answers. */
+/** Statements run in order, and several may be waiting for their answers. */
 export class Session {
   readonly connection: PostgresConnection;
   readonly #preparing: Preparing;
   readonly #answerMs: number;
   #unansweredAt: number | null = null;
-  /** settles after the last statement, on a connection that does not pipeline */
   #over: Promise<unknown> = Promise.resolve();
 
   /** @param answerMs - without an answer in this time, the connection counts as lost */
@@ -30,12 +29,11 @@ export class Session {
     this.#answerMs = answerMs;
   }
 
-  /** When a statement was sent that was not answered in time. The connection must not be used any more. */
+  /** When an unanswered statement was sent. The connection must not be used any more. */
   get unansweredAt(): number | null {
     return this.#unansweredAt;
   }
 
-  /** The rows of a statement, of the type that the caller names. */
   async rows<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<readonly Row[]> {
     return rowsOf(await this.#ask(statement, values)) as readonly Row[]; // the columns of the statement
   }
@@ -44,14 +42,14 @@ export class Session {
     return (await this.rows<Row>(statement, values))[0];
   }
 
-  /** Runs a statement, unless its first value is an empty list. Returns the number of changed rows. */
+  /** Skips the statement if its first value is an empty list. Returns the number of changed rows. */
   async run(statement: string | Statement, values?: readonly unknown[]): Promise<number> {
     const [first] = (typeof statement === 'string' ? values : statement.values) ?? [];
     if (Array.isArray(first) && first.length === 0) return 0;
     return (await this.#ask(statement, values)).rowCount ?? 0;
   }
 
-  /** Runs statements without parameters in one message, and returns the command of the last one. */
+  /** Without parameters, in one message. Returns the command of the last statement. */
   async exec(text: string, answerMs?: number): Promise<string> {
     const result: unknown = await this.#inTurn({ text }, answerMs);
     const last: unknown = Array.isArray(result) ? result.at(-1) : result;
@@ -59,7 +57,7 @@ export class Session {
     return String(command);
   }
 
-  /** Runs statements without parameters in one message, all of them even if this process ends. Returns their rows. */
+  /** In one message, so all statements run even if this process ends. Returns their rows. */
   async inOneMessage<Row>(texts: readonly string[], answerMs?: number): Promise<readonly Row[]> {
     const result: unknown = await this.#inTurn({ text: texts.join('; ') }, answerMs);
     const results = (Array.isArray(result) ? result : [result]) as readonly PostgresResult[]; // one for each statement
@@ -80,7 +78,7 @@ export class Session {
     return answered;
   }
 
-  /** Sends a query at once. It fails with the error of `pg`. */
+  /** Fails with the error of `pg`. */
   async answered(query: PostgresQuery, answerMs = this.#answerMs): Promise<PostgresResult> {
     if (this.#unansweredAt !== null) throw new Error(SILENT);
     const askedAt = performance.now();
@@ -99,7 +97,7 @@ export class Session {
   };
 }
 
-/** Turns off the binary results that an application may have asked for. */
+/** An application may have asked for binary results. */
 function inText(connection: PostgresConnection, query: PostgresQuery): Promise<PostgresResult> {
   if (Reflect.get(connection, 'binary') !== true) return connection.query(query);
   Reflect.set(connection, 'binary', false);
@@ -110,7 +108,7 @@ function inText(connection: PostgresConnection, query: PostgresQuery): Promise<P
   }
 }
 
-/** The rows of a result as objects, even if the application's client makes lists of rows. */
+/** An application's client may return rows as lists. */
 export function rowsOf({ rows, fields = [] }: PostgresResult): readonly unknown[] {
   return Array.isArray(rows[0]) ? rows.map((row) => byName(row as readonly unknown[], fields)) : rows;
 }
@@ -124,7 +122,6 @@ const SILENT = 'Query read timeout';
 
 const names = new Map<string, string>();
 
-/** The same in every process. */
 function nameOf(text: string): string {
   let name = names.get(text);
   if (name === undefined) {
@@ -135,25 +132,20 @@ function nameOf(text: string): string {
 }
 
 interface Opening {
-  /** Runs first, until it has succeeded once. */
   readonly open: (session: Session) => Promise<void>;
-  /** The error of a connection that cannot be made. */
   readonly refusalOf: (failure: DatabaseFailure) => Error;
 }
 
-/** Connections to an open inbox. */
 export class Sessions {
   readonly connections: Connections;
   readonly #preparing: Preparing;
   readonly #opening: Opening;
   readonly #takeMs: number;
   #opened: Promise<void> | undefined;
-  /** when each connection last answered */
   readonly #heardAt = new WeakMap<PostgresConnection, number>();
-  /** when the last statement was sent that was never answered */
+  /** when the last unanswered statement was sent */
   #silentAt = -Infinity;
 
-  /** @param takeMs - how long to wait for a connection */
   constructor(connections: Connections, preparing: Preparing, opening: Opening, takeMs: number) {
     this.connections = connections;
     this.#preparing = preparing;
@@ -161,10 +153,7 @@ export class Sessions {
     this.#takeMs = takeMs;
   }
 
-  /**
-   * @param answerMs - how long to wait for answers on it
-   * @param signal - of a caller that may stop waiting; the connection then goes to another caller
-   */
+  /** @param signal - the caller may stop waiting; the connection then goes to another caller */
   async take(answerMs: number, signal?: AbortSignal): Promise<Session> {
     const connection = await this.#heard(signal);
     try {
@@ -188,12 +177,12 @@ export class Sessions {
     this.connections.giveBack(connection, isBroken || unansweredAt !== null);
   }
 
-  /** The cause that made one connection silent has probably silenced all idle ones: these are thrown away. */
+  /** The cause that silenced one connection has probably silenced all idle ones. */
   async #heard(signal: AbortSignal | undefined): Promise<PostgresConnection> {
     for (;;) {
       const connection = await this.#connection(signal);
       if ((this.#heardAt.get(connection) ?? Infinity) >= this.#silentAt) return connection;
-      // `pg` cuts off a connection with a query in progress; on an idle one it would wait for a goodbye that may never come.
+      // `pg` destroys a connection with a query in progress; on an idle one it would wait for a goodbye.
       connection.query({ text: 'SELECT 1', query_timeout: 1 }).catch(() => {});
       this.connections.giveBack(connection, true);
     }

@@ -14,16 +14,15 @@ import { slotOf, type Tables } from '../sql/tables.ts';
 import { leased, nextInQueues } from './entity-queue.ts';
 import type { Transaction } from './transaction.ts';
 
-/** An event to store, and the lease that it is stored under. */
 export interface Insertion extends IncomingEvent {
   readonly claim?: Pick<NewLease, 'now' | 'until' | 'ordered' | 'claimNumber'> | undefined;
 }
 
 /**
- * Stores events whose keys are new, in their order, in one statement.
+ * One statement stores the events whose keys are new, in their order.
  *
- * @param counted - the minute that they are counted in, and which types handlers name
- * @returns the number of each stored event, and the fence of its lease; of those with one key, the first is stored
+ * @param counted - the minute to count in, and the types that handlers name
+ * @returns each stored event's number and fence; of several with one key, the first is stored
  */
 export async function insertEvents(
   session: Session,
@@ -63,12 +62,11 @@ export async function insertEvents(
   });
 }
 
-/** How many of all that were stored together have a place. */
 export interface Placed {
   readonly placed: number;
 }
 
-/** Throws for an event without a place: a rule or trigger on the server may silently keep a row from being written. */
+/** A rule or trigger on the server may silently keep a row from being written. */
 export function assertPlaced(rows: readonly Placed[]): void {
   if (rows.every(({ placed }) => placed === rows.length)) return;
   throw new InboxUnavailableError('FAILED', UNPLACED);
@@ -78,7 +76,6 @@ const UNPLACED =
   'Postgres stored an event without its row in the table queue or shelf, so hookbox rolled the insert back. A ' +
   'trigger, rule or policy on the tables of hookbox blocks the write: to find it, run npx hookbox doctor';
 
-/** A name for a key. */
 export function keyOf({ endpoint, id }: EventKey): string {
   return JSON.stringify([endpoint, id]);
 }
@@ -86,9 +83,8 @@ export function keyOf({ endpoint, id }: EventKey): string {
 const AHEAD = 'endpoint, type, entity_key, created_ms, created_ns, place';
 
 /**
- * For each new event, what may have to run before it, apart from the other new ones. It locks the free slots of the events
- * until the transaction ends. It returns `undefined` for an event whose slot another transaction holds. That transaction may
- * change the answer.
+ * The facts that decide what must run before each new event. Locks the free slots of the events. Returns `undefined`
+ * for an event whose slot another transaction holds, because that transaction may change the answer.
  */
 export async function readAhead(
   { session, t, locks }: Pick<Transaction, 'session' | 't' | 'locks'>,
@@ -132,7 +128,7 @@ interface KnownRow extends Pick<KnownEvent, 'seq' | 'endpoint' | 'entity' | 'sta
 
 export type FoundEvent = KnownEvent & Pick<KnownRow, 'receivedAt'>;
 
-/** The events of these keys, in their order. The caller holds their slots, and the slots that they may move to. */
+/** The caller holds their slots, and the slots that they may move to. */
 export async function knownEvents(
   { session, t, moves }: Transaction,
   keys: readonly EventKey[],
@@ -153,7 +149,7 @@ export async function knownEvents(
   }));
 }
 
-/** Saves what deliveries of known keys change, all changes of a kind together, and the counts. */
+/** Saves all changes of a kind together, and the counts. */
 export async function saveAgain(transaction: Transaction, changes: readonly DeliveredAgain[]): Promise<void> {
   if (changes.length === 0) return;
   const { session, t, moves } = transaction;

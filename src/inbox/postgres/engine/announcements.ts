@@ -16,12 +16,11 @@ import { READY, readyEndpoints } from './due-events.ts';
 import { holding } from './entity-queue.ts';
 import type { Reading, Transaction } from './transaction.ts';
 
-/** Types are the sender's text, so there may be any number of them. */
+/** Types are the sender's text, so any number may exist. */
 const TYPES = 200;
 
 const IGNORED = "state = 'ignored'";
 
-/** Notes that a processor handles a scope. */
 export async function noteScope(
   { session, t }: Reading,
   { endpoints, types, named = [] }: Scope,
@@ -37,7 +36,6 @@ export async function noteScope(
   );
 }
 
-/** Notes a processor, and forgets those that were last seen by `seenBy`. */
 export async function noteProcessor(
   { session, t }: Reading,
   { name, endpoints, types, startedAt, seenAt }: NotedProcessor,
@@ -58,7 +56,6 @@ export async function noteProcessor(
   ]);
 }
 
-/** Processors that were seen after that, in the order of their start. */
 export async function processorsAfter({ session, t }: Reading, since: number): Promise<readonly NotedProcessor[]> {
   const rows = await session.rows<NotedProcessor & { readonly endpoints: string; readonly types: string }>(
     `SELECT name, endpoints, types, started_ms AS "startedAt", seen_ms AS "seenAt" FROM ${t.processors}
@@ -80,7 +77,7 @@ export async function isAnyProcessorThere({ session, t }: Reading, since: number
   return (await session.row(`SELECT 1 FROM ${t.handling} WHERE seen_ms > $1 LIMIT 1`, [since])) !== undefined;
 }
 
-/** Parked events in the order of arrival; locks their slots. */
+/** Locks their slots. */
 export async function parkedAfter(
   { session, t, locks }: Transaction,
   seq: number,
@@ -99,7 +96,7 @@ export async function parkedAfter(
   return rows;
 }
 
-/** Ready types from a position on. Leaves out endpoints at which a processor has handled every type since `gone`. */
+/** Leaves out endpoints at which a processor has handled every type since `gone`. */
 export async function readyTypes(
   reading: Reading,
   endpoints: Scope['endpoints'],
@@ -131,7 +128,7 @@ export async function readyTypes(
   );
 }
 
-/** Ready events of types that were due by then. Leaves out those whose slots other transactions hold. */
+/** Leaves out events whose slots other transactions hold. */
 export async function waitingOf(
   { session, t, locks }: Transaction,
   types: readonly ReadyType[],
@@ -165,7 +162,6 @@ export async function waitingOf(
   return { events, endedAt: (last && typeAt(last.place)) ?? null };
 }
 
-/** When a processor that handles a type of `named.endpoint` was last seen, as a column. */
 function lastSeen(t: Reading['t'], type: string): string {
   return `(SELECT max(seen_ms) FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*') AND type IN (${type}, '*'))
     AS "lastSeen"`;
@@ -176,7 +172,7 @@ function typeFacts(t: Reading['t'], type: string): string {
     EXISTS (SELECT 1 FROM ${t.pauses} WHERE endpoint = named.endpoint AND type = ${type}) AS "isPaused"`;
 }
 
-/** The endpoints and types of a condition, a step through an index of both for each. */
+/** Each endpoint and type costs one step through an index. */
 function lanes(table: string, where: string): string {
   return `
     WITH RECURSIVE lanes AS (
@@ -189,7 +185,6 @@ function lanes(table: string, where: string): string {
     ), named AS (SELECT endpoint, type FROM lanes LIMIT ${TYPES})`;
 }
 
-/** All types of pending events; each count ends at some bound. */
 export function pendingTypes({ session, t }: Reading): Promise<readonly PendingType[]> {
   return session.rows<PendingType>(`
     ${lanes(t.queue, READY)}, totals AS (
@@ -211,13 +206,12 @@ export function pendingTypes({ session, t }: Reading): Promise<readonly PendingT
     ) AS named`);
 }
 
-/** Types of events that were ignored since then; each count ends at some bound. */
 export function ignoredTypes(
   { session, t }: Reading,
   { endpoints, types }: Scope,
   since: number,
 ): Promise<readonly TypeTotal[]> {
-  // Named ones are looked for by their names: of others there may be any number.
+  // Looks named types up by name, because any number of others may exist.
   const isNamed = endpoints !== '*' && types !== '*';
   const named = `
     WITH named AS (

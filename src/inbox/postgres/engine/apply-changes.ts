@@ -7,7 +7,7 @@ import type { Transaction } from './transaction.ts';
 
 type Ended = Extract<Change, { kind: 'attempt ended' }>;
 
-/** Saves changes of events whose slots are held, all changes of a kind together, in one round trip where possible. */
+/** The caller holds the slots. Saves all changes of a kind together, in one round trip where possible. */
 export async function applyChanges(transaction: Transaction, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return;
   const { session, t, moves, counts } = transaction;
@@ -74,7 +74,7 @@ function attempts(t: Tables, ended: readonly Ended[]): Write {
   };
 }
 
-/** Deletes the mark of a transaction that the handler committed; the handler may still ask for the mark after a crash. */
+/** The handler may still ask for the mark after a crash. */
 function endedEffects(t: Tables, ended: readonly Ended[]): Write {
   const marked = ended.filter(({ event, foundBy }) => event.hasEffect && foundBy === undefined);
   return {
@@ -99,7 +99,6 @@ function lateError(t: Tables, { lease, error }: Extract<Change, { kind: 'late er
 
 const MARK = 'entity_key, endpoint, created_ms, created_ns';
 
-/** Remembers the newest processed event of each entity. */
 export function marksToRaise(
   t: Tables,
   events: readonly Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>[],

@@ -14,16 +14,15 @@ import { toKey, type Tables } from '../sql/tables.ts';
 import { front, FRONT_COLUMNS, frontOf, holding, leased, type FrontColumns } from './entity-queue.ts';
 import type { Reading, Transaction } from './transaction.ts';
 
-/** Events that may be claimed, by the condition of their indexes. */
 export const READY = 'lease_until_ms IS NULL AND NOT parked';
 
-/** A claim looks at most this often, and this far, past events that others have locked: all locks are short. */
+/** A claim looks at most this often, and this far, past events that others have locked. */
 const MOST_LOOKS = 8;
 const DEEPEST = 1_000;
 
 /**
- * The longest due events whose slots are free. The first statement finds them and locks their slots, without waiting for
- * anyone; the second one reads them again, because another claim may have had them in between.
+ * The first statement finds due events and locks their free slots, without waiting; the second one reads them again,
+ * because another claim may have had them in between.
  */
 export async function dueEvents(transaction: Transaction, asked: DueAsked): Promise<DueEvents> {
   const { session, t, locks } = transaction;
@@ -50,11 +49,8 @@ export async function dueEvents(transaction: Transaction, asked: DueAsked): Prom
 
 const NONE: DueEvents = { events: [], isAll: true };
 
-/** Where a claim looks: whole endpoints, and single types of others. */
 interface Sources {
-  /** SQL of a table with the column `endpoint` */
   readonly endpoints: string | null;
-  /** SQL of a table with the columns `endpoint` and `type` */
   readonly lanes: string | null;
   /** from $5 on */
   readonly values: readonly unknown[];
@@ -74,7 +70,7 @@ async function sourcesOf(
     }
   }
   const ready = [...new Set(await readyEndpoints(transaction, endpoints))];
-  // Paused types, and full ones, are skipped by name, however many of their events wait.
+  // Paused and full types are skipped by name, however many of their events wait.
   const isWhole = (endpoint: string): boolean =>
     types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types });
   const whole = ready.filter(isWhole);
@@ -96,7 +92,7 @@ async function sourcesOf(
   };
 }
 
-/** The types of which an event may be due, by endpoint: of every type, those of which one is ready. */
+/** For every type, returns those of which an event is ready. */
 export async function lanesOf(
   reading: Reading,
   endpoints: readonly string[],
@@ -108,8 +104,8 @@ export async function lanesOf(
 }
 
 /**
- * Each type costs one step through the index, however many of its events wait. All types are found, though senders can
- * invent them: events of types behind a bound would never be claimed.
+ * Each type costs one step through the index. No limit, although senders can invent types: events behind a limit would
+ * never be claimed.
  */
 function readyLanes({ session, t }: Reading, endpoints: readonly string[]): Promise<readonly EndpointType[]> {
   return session.rows<EndpointType>(
@@ -134,7 +130,7 @@ interface FoundRow {
 }
 
 function dueAndFree(t: Tables, { endpoints, lanes }: Sources): string {
-  /** The first ones of an endpoint, or of one type of it, by an index on that expression. */
+  /** By an index on that expression. */
   const first = (of: string | null, due: string, more: string): readonly string[] =>
     of === null
       ? []
@@ -168,7 +164,7 @@ interface DueRow extends Omit<DueEvent, 'created' | 'front' | 'bytes'>, FrontCol
 /** An event may have moved to another slot before its slot was locked. */
 export const SLOT_IS_HELD = 'slot = ANY($7::smallint[])';
 
-/** Events with the facts that decide about them; each entity costs one step through an index to its front. */
+/** Each entity costs one step through an index to its front. */
 function withFacts(t: Tables): string {
   return `
     WITH due AS MATERIALIZED (
@@ -179,7 +175,6 @@ function withFacts(t: Tables): string {
     FROM due JOIN holding ON holding.endpoint = due.endpoint ${front(t, 'due')} ORDER BY due.due_ms, due.seq`;
 }
 
-/** Whether the entity of a row named `due` has a lease, and whether a newer event of it was processed. */
 export function dueFacts(t: Tables): string {
   return `
     EXISTS (${leased('1', (entity) => `${entity} = due.entity AND endpoint = due.endpoint`, t)}) AS "hasLease",
@@ -192,7 +187,6 @@ function dueEventOf(row: DueRow): DueEvent {
   return { ...row, created: createdOf(row), bytes: 0, front: frontOf(row) };
 }
 
-/** The types of an endpoint that a processor has announced since then. */
 export async function handledTypesOf(
   { session, t }: Reading,
   endpoint: string,
@@ -204,12 +198,11 @@ export async function handledTypesOf(
   return types.includes('*') ? '*' : types;
 }
 
-/** All pauses, which are few, because people make them. */
+/** Pauses are few, because people make them. */
 export async function pausesOf({ session, t }: Reading): Promise<readonly StoredPause[]> {
   return (await session.rows<PauseRow>(`SELECT ${PAUSE_COLUMNS} FROM ${t.pauses}`)).map(pauseOf);
 }
 
-/** The endpoints of a scope at which something may be claimed. */
 export async function readyEndpoints(reading: Reading, endpoints: Scope['endpoints']): Promise<readonly string[]> {
   return endpoints === '*' ? endpointsOf(reading, reading.t.queue, READY, 'endpoint, type') : endpoints;
 }
@@ -221,11 +214,7 @@ export async function endpointsOf(
   return (await session.rows<{ endpoint: string }>(distinctEndpoints(...of))).map(({ endpoint }) => endpoint);
 }
 
-/**
- * The endpoints of a condition, one step through an index for each.
- *
- * @param order - of an index for this condition that begins with the endpoint
- */
+/** @param order - of an index for this condition that begins with the endpoint */
 export function distinctEndpoints(table: string, where: string, order: string): string {
   return `
     WITH RECURSIVE found AS (

@@ -5,7 +5,6 @@ import type { Reading } from './transaction.ts';
 
 const IN_ORDER = 'ORDER BY created_ms, created_ns, seq';
 
-/** Pending events of an entity in their order: those that hold back others, and those that yield. */
 export function bothInOrder(columns: string, waiting: string, t: Tables, limit: number): string {
   const some = (yields: string): string =>
     `(SELECT ${columns} FROM ${t.queue} WHERE ${waiting} AND ${yields} ${IN_ORDER} LIMIT ${limit})`;
@@ -13,9 +12,9 @@ export function bothInOrder(columns: string, waiting: string, t: Tables, limit: 
 }
 
 /**
- * Leases of an entity: one that was claimed in order, and those that were claimed without an order. Each kind has an index.
+ * Leases that were claimed in order, and those that were not: each kind has an index.
  *
- * @param same - a condition that a column with the entity, and the endpoint, are the right ones
+ * @param same - SQL that compares a column with the entity, and the endpoint
  */
 export function leased(columns: string, same: (entity: string) => string, t: Tables): string {
   const some = (where: string, entity: string): string =>
@@ -27,10 +26,9 @@ export function leased(columns: string, same: (entity: string) => string, t: Tab
 }
 
 /**
- * For WITH: the types whose events hold back newer ones of their entity, for each endpoint of some rows. A processor has
- * announced them since `since`, or they are paused.
+ * For WITH: the types that hold back newer events at each endpoint of some rows: announced since `since`, or paused.
  *
- * @param handled - types that count as handled too, and whether every type does, as two values
+ * @param handled - SQL of further types, and of whether every type counts as handled
  */
 export function holding(
   t: Tables,
@@ -48,7 +46,7 @@ export function holding(
   )`;
 }
 
-/** For FROM, beside `holding` and the rows named `of`: the first pending event of their entity that holds back others. */
+/** For FROM, beside `holding` and the rows named `of`. */
 export function front(t: Tables, of: string): string {
   return `LEFT JOIN LATERAL (
     SELECT seq, type, created_ms, created_ns FROM ${t.queue} AS waiting
@@ -74,12 +72,10 @@ export function frontOf({ front: seq, front_type: type, front_ms: ms, front_ns: 
 
 /** `nextColumns`, as `nextOf` reads them. */
 export interface NextColumns extends FrontColumns {
-  /** JSON; `null` for none */
   readonly passed: string | null;
   readonly yielding: string | null;
 }
 
-/** Beside `front`: what else may be claimed when the front of a queue has left. */
 export function nextColumns(t: Tables, of: string): string {
   const same = `entity IS NOT NULL AND entity = ${of}.entity AND endpoint = ${of}.endpoint`;
   // Behind a bound, or a queue without a front would be read to its end.
@@ -109,7 +105,7 @@ function parkedIn(seqs: string | null): NextInQueue['passed'] {
   return (JSON.parse(seqs ?? '[]') as number[]).map((seq) => ({ seq, bytes: 0 }));
 }
 
-/** What may be claimed next in each of these queues; their slots are held, or the caller only reads. */
+/** The caller holds their slots, or only reads. */
 export async function nextInQueues(
   { session, t }: Reading,
   queues: readonly Queue[],

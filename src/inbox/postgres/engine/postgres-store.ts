@@ -28,14 +28,14 @@ import { dueEvents, dueFacts } from './due-events.ts';
 import { front, holding, nextColumns, nextOf, type NextColumns } from './entity-queue.ts';
 import { claimLocks, type Reading, type Transaction } from './transaction.ts';
 
-/** Claims and settlements on the tables of a schema, in one transaction. Times are those of the database's clock. */
+/** Times are those of the database's clock. */
 export function postgresStore(transaction: Transaction): Store<'async'> {
   const { session, moves } = transaction;
   return {
     followClock: ({ now, leaseMs }) => followClock(transaction, now, leaseMs),
-    // Before the transaction (`LatestTime`): a transaction that held the row of the clock would delay all others.
+    // Done before the transaction (`LatestTime`): to hold the row of the clock would delay all others.
     async noteTime() {},
-    // An event is in the indexes that claims read as soon as it is stored.
+    // Postgres indexes an event when it stores it.
     newestSeq: async () => 0,
     indexNew: async () => false,
     startClaim: (asked) => startClaim(transaction, asked),
@@ -69,7 +69,6 @@ function seqsOf(events: readonly { readonly seq: number }[]): readonly number[] 
 }
 
 interface StateRow {
-  /** JSON; `null` for none */
   readonly pauses: string | null;
   readonly isSuspectRunning: boolean;
 }
@@ -135,7 +134,7 @@ interface SeqInSlot {
 
 const NONE_LOST = { lost: [], crashed: [] } as const;
 
-/** What lost claims have leased and found. Takes the slots in one statement: one after another, two claims could deadlock. */
+/** Takes the slots in one statement: one after another, two claims could deadlock. */
 async function lostLeases(
   transaction: Transaction,
   { lostClaims, handledSince }: StartAsked,
@@ -153,7 +152,7 @@ async function lostLeases(
   return { lost: events.filter((event) => leases.some((lease) => isSame(lease, event))), crashed };
 }
 
-/** The expired leases of one event and of its entity, whose slot is held from now on. */
+/** Locks the slot of the event. */
 async function expiredFor(
   { session, t, locks }: Transaction,
   { expiredBy, limit }: StartAsked,
@@ -170,7 +169,6 @@ async function expiredFor(
   );
 }
 
-/** Locks events as far as no other transaction has them, and reads them again. */
 async function expiredEvents(
   { session, t, locks }: Transaction,
   { expiredBy, handledSince }: StartAsked,
@@ -197,7 +195,7 @@ interface RunningRow extends Omit<RunningEvent, 'created'> {
 
 type HeldRow = RunningRow & NextColumns & Pick<HeldEvent, 'holdsBack'>;
 
-/** Of an event under a lease. The LIMIT keeps the mark from being looked for among all marks. */
+/** The LIMIT keeps Postgres from searching all marks. */
 const runningColumns = (t: Tables): string => `
   seq, fence, endpoint, type, entity, created_ms, created_ns, attempts AS attempt, trigger, claimed_ms AS "claimedAt", yields,
   processed AS "isProcessed", closing AS "isClosing", crashes, lease_until_ms,
@@ -207,7 +205,6 @@ const runningColumns = (t: Tables): string => `
 const heldColumns = (t: Tables): string =>
   `held.*, (holding.every OR held.type = ANY(holding.types)) AS "holdsBack", ${nextColumns(t, 'held')}`;
 
-/** The events under a lease among these, whose slots are held, with what comes next in their queues. */
 async function heldEvents(
   { session, t }: Transaction,
   seqs: readonly number[],
@@ -238,7 +235,6 @@ interface RowToRun extends Omit<EventToRun, 'created' | 'hasLease' | 'isSupersed
   readonly lost: boolean;
 }
 
-/** Its slot is held until the transaction ends. */
 async function eventToRun({ session, t, moves, locks }: Transaction, key: EventKey): Promise<EventToRun | undefined> {
   await locks.takeOfKeys([key]);
   const row = await session.row<RowToRun>(
@@ -309,7 +305,6 @@ async function outcomesUnder(
   });
 }
 
-/** What claims have found crashed, and what became of the events since. */
 async function foundBy({ session, t }: Transaction, numbers: readonly number[]): Promise<readonly CrashedEvent[]> {
   const rows = await session.rows<FoundCrash & EventKey>(
     `SELECT endpoint, id, type, attempt, outcome, ended_ms, error_name, error_message, error_stack, due_ms, dead_reason,
@@ -326,11 +321,10 @@ async function foundBy({ session, t }: Transaction, numbers: readonly number[]):
 }
 
 /**
- * Moves back what was written before the clock was set back (rules/claim.ts): where times are the database's, when another
- * machine has taken over whose clock is late. Needs no batches as SQLite does, because no event loop waits; claims wait
- * meanwhile for the row of the clock.
+ * See rules/claim.ts: a server with a slow clock may have taken over. Needs no batches, because no event loop waits;
+ * claims wait for the row of the clock.
  *
- * @returns that nothing is left to move
+ * @returns that no times are left to move
  */
 async function followClock({ session, t, moves }: Transaction, now: number, leaseMs: number): Promise<false> {
   const latest = `SELECT latest_ms AS ms FROM ${t.clock}`;

@@ -7,7 +7,6 @@ import { slotOf, type Tables } from '../sql/tables.ts';
 import { distinctEndpoints } from './due-events.ts';
 import type { Reading, Transaction } from './transaction.ts';
 
-/** Locks the slot of the event. */
 export async function eventToRerun(
   { session, t, moves, locks }: Transaction,
   key: EventKey,
@@ -24,13 +23,12 @@ export async function eventToRerun(
   return row && { ...row, id: key.id, endpoint: key.endpoint };
 }
 
-/** An event of the shelf, and what its body says today. */
 export interface Rerun {
   readonly event: EventKey & { readonly seq: number; readonly entity: string | null };
   readonly content: Content;
 }
 
-/** Makes events pending again, whose slots are locked. */
+/** The caller has locked the slots. */
 export async function toPending(transaction: Transaction, reruns: readonly Rerun[], now: number): Promise<void> {
   const { session, t, moves, locks, index } = transaction;
   const rows = reruns.map(({ event: { seq, endpoint, id }, content }) => ({
@@ -39,13 +37,13 @@ export async function toPending(transaction: Transaction, reruns: readonly Rerun
     slot: slotOf(endpoint, content.entity, id),
   }));
   const named = reruns.filter(({ event, content }) => event.entity !== content.entity);
-  // An invalid event gets its entity only now, and joins the queue of that.
+  // An invalid event gets its entity only now, and moves to that queue.
   if (named.length > 0) await locks.take(rows.map(({ slot }) => slot));
   await Promise.all([session.run(moves.describeMany(rows)), session.run(moves.unshelveMany(rows, now))]);
   for (const { event } of named) await index.add({ session, t }, event.seq);
 }
 
-/** Processed events with a body that no other transaction prunes. One look through an index for each endpoint. */
+/** Leaves out events that another transaction prunes. One search of an index for each endpoint. */
 export async function prunable(
   { session, t }: Reading,
   endpoints: Scope['endpoints'],
@@ -72,7 +70,7 @@ export async function prunable(
   return found;
 }
 
-/** The tables that know which processed events have a body, and since when. */
+/** These tables know which processed events have a body, and since when. */
 export function prunableIn(t: Tables): readonly (readonly [table: string, time: string])[] {
   return [
     [t.attempts, 'ended_ms'],

@@ -9,7 +9,6 @@ import type { Moves } from '../moves.ts';
 import { countsToAdd, eventOfKey, lists, type Write } from '../sql/statements.ts';
 import type { Tables } from '../sql/tables.ts';
 
-/** One transaction, as the statements of the engine see it. */
 export interface Transaction {
   readonly session: Session;
   readonly t: Tables;
@@ -17,18 +16,16 @@ export interface Transaction {
   readonly locks: Locks;
   readonly index: EventIndex;
   readonly counts: Tally;
-  /** The counts, which it then forgets. */
+  /** Clears the counts. */
   countsToWrite(): Promise<readonly Write[]>;
 }
 
-/** A session and its tables, for statements that only read. */
 export type Reading = Pick<Transaction, 'session' | 't'>;
 
-/** Finds events by their content. Operators keep it, in the transactions that move events. */
+/** The search index of operators, updated in the transactions that move events. */
 export interface EventIndex {
   /** Call it before the entity or the body of an event changes. */
   forget(reading: Reading, seq: number): Promise<void>;
-  /** Call it after the change. */
   add(reading: Reading, seq: number): Promise<void>;
 }
 
@@ -63,7 +60,7 @@ export function transactionOn(
 
 const known = new WeakMap<Tables, NamedTypes>();
 
-/** The types of an application's own that are counted by their names, as handlers name them. */
+/** The application's own types that handlers name. */
 export async function namedTypes(session: Session, t: Tables): Promise<ReadonlySet<string>> {
   const named = known.get(t) ?? new NamedTypes();
   known.set(t, named);
@@ -77,8 +74,8 @@ const GONE =
   'them';
 
 /**
- * Each transaction of a claim or a start holds the lock of its number. A claim also takes the locks of lost claims, so it waits
- * for a COMMIT whose connection was lost, and its next statement sees what that transaction wrote.
+ * A claim or a start locks its number. A claim also locks the numbers of lost claims, so it waits for a COMMIT whose
+ * connection was lost, and then sees what that transaction wrote.
  *
  * @param numbers - SQL of the numbers
  */
@@ -88,7 +85,7 @@ export function claimLocks(numbers: string): string {
 
 export type Locks = ReturnType<typeof locksOf>;
 
-/** The slots (`SLOTS`) whose locks one transaction holds. Takes several in one order, so that no two transactions deadlock. */
+/** Takes several slots in one order, so that no two transactions deadlock. */
 export function locksOf(session: Session, t: Tables) {
   const held = new Set<number>();
   const slots = (which: string): string =>
@@ -99,7 +96,6 @@ export function locksOf(session: Session, t: Tables) {
   };
   const missing = (slots: readonly number[]): number[] => [...new Set(slots)].filter((slot) => !held.has(slot));
 
-  /** Waits for them. */
   async function take(slots: readonly number[]): Promise<boolean> {
     const wanted = missing(slots);
     if (wanted.length > 0) note(await session.rows(named, [wanted]));
@@ -108,7 +104,7 @@ export function locksOf(session: Session, t: Tables) {
     return wanted.length > 0;
   }
 
-  /** Looks again after each wait, because an event may have moved to another slot meanwhile. */
+  /** An event may move to another slot during each wait. */
   async function takeAll(text: string, values: readonly unknown[]): Promise<void> {
     for (;;) {
       const slots = await session.rows<{ slot: number }>(text, values);
@@ -122,18 +118,17 @@ export function locksOf(session: Session, t: Tables) {
     all: () => [...held],
     /** Notes slots that another statement has locked. */
     note,
-    /** Takes those that are free, waits for no transaction, and returns all that are held. */
+    /** Does not wait. Returns all slots that are held. */
     async takeFree(slots: readonly number[]): Promise<ReadonlySet<number>> {
       const wanted = missing(slots);
       if (wanted.length > 0) note(await session.rows(`${named} SKIP LOCKED`, [wanted]));
       return held;
     },
-    /** Waits for those of events in the queue. */
     async takeOf(seqs: readonly number[]): Promise<void> {
       const inQueue = slots(`ARRAY(SELECT slot FROM ${t.queue} WHERE seq = ANY($1::bigint[]))`);
       if (seqs.length > 0) note(await session.rows(inQueue, [seqs]));
     },
-    /** Waits for those of events by their keys; an event that does not exist has none. */
+    /** An event that does not exist has none. */
     takeOfKeys: (keys: readonly EventKey[]) =>
       takeAll(`SELECT DISTINCT events.slot FROM ${eventOfKey(t)}`, lists('id, endpoint', keys)),
     takeOfSeqs: (seqs: readonly number[]) =>
@@ -141,9 +136,9 @@ export function locksOf(session: Session, t: Tables) {
   };
 }
 
-/** A transaction works this long on many events; other transactions wait for the slots that it holds. */
+/** Other transactions wait for the slots meanwhile. */
 const SLICE_MS = 100;
-/** It works on so many events in any case, on a machine that is slow for a moment. */
+/** On a slow machine too, a transaction works on this many events. */
 const LEAST = 50;
 
 export function timeSlice(): TimeSlice {

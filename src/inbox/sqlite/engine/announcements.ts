@@ -14,12 +14,11 @@ import type { TypeRow } from '../sql/rows.ts';
 import { statement } from '../sql/statement.ts';
 import { holdingTypesOf, pausesOf, readyEndpoints } from './entity-queue.ts';
 
-/** Senders choose the types, so there may be any number of them. */
+/** Senders choose the types, so any number may exist. */
 const TYPES = 200;
 
 const UNHANDLED = "state = 'ignored' AND body IS NOT NULL";
 
-/** Announcements of processors, and waiting events by type. */
 export function announcements(statements: NamedStatements): Announcements {
   const { database, moves, queue } = statements;
 
@@ -117,7 +116,7 @@ export function announcements(statements: NamedStatements): Announcements {
   };
 }
 
-/** Of events that are in no index by type, the oldest are counted. */
+/** Events that are in no index by type: counts the oldest. */
 const aside = (parked: 1 | 2): string => `
   SELECT endpoint, type, min(due_ms) AS due_ms, count(*) AS count
   FROM (SELECT endpoint, type, due_ms FROM hookbox_events WHERE parked > 0 AND parked = ${parked} ORDER BY seq LIMIT ${COUNTED})
@@ -141,7 +140,7 @@ const NAMED_TYPES = `
     SELECT endpoints.value, types.value FROM json_each(:endpoints) AS endpoints CROSS JOIN json_each(:types) AS types
   )`;
 
-/** Named types are looked up by name, because there may be any number of others. */
+/** Looks named types up by name, because any number of others may exist. */
 function ignoredOf({ endpoints, types }: Scope): string {
   return `
     WITH RECURSIVE ${endpoints !== '*' && types !== '*' ? NAMED_TYPES : distinctTypes(UNHANDLED, TYPES)}

@@ -5,25 +5,22 @@ import type { NamedStatements } from '../sql/named-statements.ts';
 import type { DueRow } from '../sql/rows.ts';
 import { readyEndpoints } from './entity-queue.ts';
 
-/** One transaction moves, or indexes, at most so many events: deliveries wait meanwhile. */
+/** Deliveries wait while one transaction moves or indexes these events. */
 const BATCH = 500;
 
-/** Remembers the time at which a lease or a due time is written. */
 export function noteTime({ queue }: NamedStatements, now: number): void {
   queue.noteTime.run({ latest: latestTime(0, now) });
 }
 
-/** Whether the clock was set back, and leases or due times are left to move. */
 export function isSetBack({ queue }: NamedStatements, now: number): boolean {
   const { latest_ms: latest, back_ms: back } = queue.clock.one();
   return back !== null || setBackBy(latest, now) > 0;
 }
 
 /**
- * Moves back what was written before the clock was set back (rules/claim.ts): leases and the times of processors at once,
- * since there are few; pending events in batches.
+ * See rules/claim.ts. Moves leases and the times of processors at once, and pending events in batches.
  *
- * @returns whether there is more to move
+ * @returns whether events are left to move
  */
 export function followClock(
   statements: NamedStatements,
@@ -77,11 +74,7 @@ function movePending(statements: NamedStatements, now: number, back: number): bo
   return false;
 }
 
-/**
- * Adds new events up to `upTo` to the indexes that claims read.
- *
- * @returns whether some are left
- */
+/** @returns whether events up to `upTo` are left to index */
 export function indexNew({ moves, queue }: NamedStatements, now: number, upTo: number): boolean {
   const budget = new Budget();
   const rows = queue.fresh.all({ upTo, limit: BATCH });

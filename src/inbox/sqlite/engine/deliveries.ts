@@ -8,11 +8,10 @@ import type { NamedStatements } from '../sql/named-statements.ts';
 import { createdColumns, timesOf } from '../sql/rows.ts';
 import { idHashOf } from '../sql/statement.ts';
 
-/** The search index of operators, which is kept in the transactions that change events. */
+/** The search index of operators, updated in the transactions that change events. */
 export interface EventIndex {
   /** Call it before the entity or the body of an event changes. */
   forget(database: SqliteDatabase, event: EventKey): void;
-  /** Call it after the change. */
   add(database: SqliteDatabase, event: EventKey): void;
 }
 
@@ -21,7 +20,6 @@ type Part = Pick<
   'ahead' | 'insert' | 'known' | 'saveAgain' | 'eventToRerun' | 'toPending' | 'prunable' | 'prune'
 >;
 
-/** Deliveries, reruns and tombstones. */
 export function deliveries({ database, moves, queue }: NamedStatements, index: EventIndex): Part {
   return {
     ahead({ endpoint, type, entity, created }) {
@@ -109,7 +107,6 @@ export function deliveries({ database, moves, queue }: NamedStatements, index: E
     toPending(event, { type, created, entity }, now) {
       const { id, endpoint } = event;
       moves.toPending.run({ id, endpoint, now, type, ...createdColumns(created), entity });
-      // An invalid event has got its entity only now.
       if (entity !== event.entity) index.add(database, event);
     },
     prunable(endpoints, before, limit) {
@@ -124,7 +121,6 @@ export function deliveries({ database, moves, queue }: NamedStatements, index: E
   };
 }
 
-/** Leaves tombstones of events. */
 export function pruneBodies({ moves, queue }: Pick<NamedStatements, 'moves' | 'queue'>, seqs: readonly number[]): void {
   for (const seq of seqs) {
     const { body } = queue.bodyOf.one({ seq });

@@ -7,10 +7,9 @@ import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import type { FrontRow } from '../sql/rows.ts';
 
-/** Sorts after every event. */
 const LAST = { seq: 0, created: { ms: Number.MAX_SAFE_INTEGER, ns: 0 } };
 
-/** The types whose events hold back newer ones of their entity; read when first needed. */
+/** Types whose events hold back newer ones of their entity. */
 export function holdingTypesOf(
   statements: NamedStatements,
   endpoint: string,
@@ -26,7 +25,7 @@ export function holdingTypesOf(
   };
 }
 
-/** The first pending event of a queue that holds back others: in most cases simply the first one. */
+/** The first pending event that holds back others: in most cases simply the first one. */
 export function frontOf(
   statements: NamedStatements,
   { entity, endpoint }: Queue,
@@ -38,7 +37,6 @@ export function frontOf(
   return holdingFront(statements, { entity, endpoint }, first, holding);
 }
 
-/** What may be claimed when the front of a queue has left. */
 export function nextInQueue(statements: NamedStatements, queue: Queue, holding: () => Scope['types']): NextInQueue {
   const { entity, endpoint } = queue;
   if (entity === null) return NOTHING_NEXT;
@@ -62,7 +60,6 @@ function holdingFront<First extends Front>(
   return nextOf(queue.frontOfTypes.get({ entity, endpoint, types: JSON.stringify(types) }));
 }
 
-/** The parked ones of the first events of a queue, up to one of them. */
 function parkedUpTo(
   { queue }: NamedStatements,
   { entity, endpoint }: Queue,
@@ -81,7 +78,6 @@ function nextOf(row: FrontRow | undefined): (Front & SizedEvent) | undefined {
   return { seq: row.seq, type: row.type, created: { ms: row.created_ms, ns: row.created_ns }, bytes: row.bytes };
 }
 
-/** Unparks the events that may be claimed next in these queues. */
 export function unparkNext(store: SyncStore, queues: readonly Queue[], now: number): void {
   const seqs = eventsToUnpark(store.nextInQueues(queues, seenSince(now)));
   store.apply([{ kind: 'unparked', seqs }]);
@@ -91,13 +87,11 @@ export function pausesOf({ queue }: NamedStatements): readonly StoredPause[] {
   return queue.pauses.all().map(pauseOf);
 }
 
-/** The types of an endpoint that a processor has announced since then. */
 export function handledTypesOf({ queue }: NamedStatements, endpoint: string, since: number): Scope['types'] {
   const types = queue.handledTypes.all({ endpoint, since }).map(({ type }) => type);
   return types.includes('*') ? '*' : types;
 }
 
-/** The endpoints of a scope at which something may be claimed. */
 export function readyEndpoints({ queue }: NamedStatements, endpoints: Scope['endpoints']): readonly string[] {
   return endpoints === '*' ? queue.readyEndpoints.all().map(({ value }) => value) : endpoints;
 }

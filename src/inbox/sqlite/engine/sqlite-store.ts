@@ -30,7 +30,6 @@ import { followClock, indexNew, isSetBack, noteTime } from './clock.ts';
 import { deliveries, type EventIndex } from './deliveries.ts';
 import { frontOf, holdingTypesOf, nextInQueue, pausesOf, readyEndpoints } from './entity-queue.ts';
 
-/** Every statement of the inbox, and what the rules ask for, of one connection. */
 export interface Statements extends NamedStatements {
   readonly store: SyncStore;
 }
@@ -40,7 +39,6 @@ export function prepareStatements(database: SqliteDatabase, index: EventIndex): 
   return { ...statements, store: sqliteStore(statements, index) };
 }
 
-/** What the operations of `queue-operations.ts` need, on the tables of a file. */
 function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore {
   const { counts, database, moves, queue } = statements;
 
@@ -174,7 +172,7 @@ function apply({ moves, queue }: NamedStatements, change: Change): void {
   }
 }
 
-/** The first due events of each endpoint and type, by one look through an index for each. */
+/** One search of an index for each endpoint and type. */
 function dueRows(
   statements: NamedStatements,
   { endpoints, types, except, now, includeSuspects, limit, pauses }: DueAsked,
@@ -225,7 +223,6 @@ function isSuperseded({ queue }: NamedStatements, row: CandidateRow): boolean {
   return row.entity !== null && queue.highWater.get(markOf(candidateOf(row))) !== undefined;
 }
 
-/** When the next event of a scope is due that is not paused, or a lease runs out. */
 export function nextDue(statements: NamedStatements, scope: Scope): number | null {
   const { queue } = statements;
   const { endpoints, types } = openScope(statements, scope);
@@ -285,7 +282,6 @@ function runningOf(row: RunningRow): RunningEvent {
   };
 }
 
-/** The newest processed event of an entity, as statements name it. */
 export function markOf({ entity, endpoint, created }: Pick<Candidate, 'entity' | 'endpoint' | 'created'>) {
   return { entity, endpoint, ...createdColumns(created) };
 }

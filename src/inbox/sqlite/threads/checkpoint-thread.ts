@@ -15,8 +15,8 @@ const file = beginThread();
 const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
 let opened: SqliteDatabase | null = null;
 /**
- * The descriptor of the file that `opened` uses. A descriptor from `open()` would drop the locks of SQLite when it is closed.
- * The writer's would not do either: a descriptor reports a failed sync once, and the writer must get it.
+ * The descriptor of the file that `opened` uses. To close one from `open()` would drop the locks of SQLite. A
+ * descriptor reports a failed sync once, and the writer must get it on its own.
  */
 let descriptor: number | undefined;
 

@@ -6,7 +6,6 @@
 import { workerData } from 'node:worker_threads';
 import type { WorkerStart } from './start-worker.ts';
 
-// Outside a thread it does nothing.
 const start = workerData as Partial<WorkerStart> | null; // given by startWorker
 switch (start?.thread) {
   case 'writer-thread':

@@ -17,19 +17,15 @@ interface InboxThreadsOptions {
   readonly here: Operations;
   readonly newest: () => number;
   readonly notify: () => void;
-  /** called after each start of the writer, which makes the checkpoints from then on */
   readonly writerStarted: () => void;
-  /** why no thread may open the file, as far as is known now */
   readonly whyNot: () => string | null;
-  /** whether the file at the path is the one that the inbox has open */
   readonly isInPlace: () => boolean;
-  /** called once, when no thread is used from now on */
+  /** called once; no thread is used from then on */
   readonly unusable: (why: unknown) => void;
-  /** called once, when operators' functions use no thread from now on */
+  /** called once; operators' functions use no thread from then on */
   readonly noOperators: (why: unknown) => void;
 }
 
-/** The threads of an inbox: the writer, the checkpoint thread and the operators' thread. Each starts when first needed. */
 export class InboxThreads {
   readonly operations: Operations;
   readonly #options: InboxThreadsOptions;
@@ -122,7 +118,7 @@ export class InboxThreads {
     this.#options.unusable(why);
   }
 
-  /** Returns the failure; or `NoThread` if nothing was done and the caller does the work itself from now on. */
+  /** Returns `NoThread` if nothing was done and the caller does the work itself from now on. */
   #judged(failure: unknown): unknown {
     const codes = codesOf(failure);
     if (codes.includes(UNFIT_BEGUN)) {
@@ -150,7 +146,6 @@ export class InboxThreads {
   }
 }
 
-/** The writer does these between two groups. */
 const IN_WRITER = ['count', 'noteRejected', 'noteRelease', 'noteSecret', 'coarsen', 'indexNew', 'ping'] as const;
 const IN_OPERATORS_THREAD = [
   'search',
@@ -193,7 +188,7 @@ const IN_OPERATORS_THREAD = [
 export type WriterOperations = Pick<Operations, (typeof IN_WRITER)[number]>;
 export type OperatorsOperations = Pick<Operations, (typeof IN_OPERATORS_THREAD)[number]> & PagedExport;
 
-/** An export goes page by page, because its reader may be slow or stop. */
+/** Exports go page by page, because the reader may be slow or stop. */
 interface PagedExport {
   beginExport(filter: Parameters<Operations['exportPages']>[0], end: number): Promise<number>;
   nextPage(id: number): Promise<IteratorResult<ExportPage, void>>;
@@ -201,7 +196,6 @@ interface PagedExport {
 }
 
 interface ExportUnderWay {
-  /** its number in the thread, until it has ended */
   id: number | null;
 }
 
@@ -230,7 +224,7 @@ function threadedOperations(
     ) as unknown as Pick<Operations, Name>; // each is sent to the function of its name
   const written = inThread(writer, IN_WRITER);
   const asked = inThread(operators, IN_OPERATORS_THREAD);
-  /** A caller that has aborted gets the abort, even if the thread was done before it knew. */
+  /** An aborted caller gets the abort, even if the thread was done before it knew. */
   const abortable =
     <Request extends { readonly signal?: AbortSignal | undefined }, Found>(
       find: (filter: EventFilter, request: Request) => Promise<Found>,
@@ -244,11 +238,10 @@ function threadedOperations(
   return {
     ...written,
     ...asked,
-    // A thread that hangs on its disk does not answer.
     ping: pinger(written.ping),
     search: abortable(asked.search),
     countFound: abortable(asked.countFound),
-    // A backup has a thread of its own, which outlives the inbox until the copy is complete.
+    // A backup's own thread outlives the inbox until the copy is complete.
     backup: (file) => here.backup(file),
     // The application's own entity rule runs where its code runs.
     act: (act, keys, by, { entity, ...options }) =>
@@ -301,7 +294,7 @@ async function endExport(ask: Ask, under: ExportUnderWay): Promise<void> {
   if (id !== null) await operate(ask, 'endExport', [id]).catch(() => {}); // the thread has died, and the export with it
 }
 
-/** The last argument has options. A signal and a callback cannot be sent, so `ask` handles them. */
+/** A signal and a callback in the options, the last argument, cannot be sent. */
 async function operate(
   ask: Ask,
   name: keyof Operations | keyof PagedExport,
@@ -316,7 +309,7 @@ async function operate(
   try {
     return await ask({ kind: 'operate', name, given: sent, asking: true }, [], { signal, onProgress });
   } catch (failure) {
-    // The reason of the abort itself, because sending it has changed it.
+    // The reason of the abort itself, because sending has changed it.
     if (isError(failure) && failure.name === 'AbortError') signal?.throwIfAborted();
     throw failure;
   }

@@ -11,7 +11,7 @@ import type { NumberedStart } from '../../rules/claim.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
 import type { Move, MoveGiven } from '../jobs.ts';
 
-/** A delivery's event. Its body is in the buffer of its group, and ends at `end`. */
+/** The body is in the buffer of its group, and ends at `end`. */
 type PackedEvent = readonly [
   endpoint: string,
   id: string,
@@ -30,10 +30,10 @@ type PackedStart = readonly [now: number, leaseMs: number, ordered: boolean, num
 
 type PackedEnd = readonly [seq: number, fence: number, now: number, again: boolean, askedAt: number];
 
-/** A group on its way to the writer. Sending copies lists faster than objects. */
+/** Node copies lists faster than objects. */
 export interface PackedMoves {
   readonly moves: readonly (PackedEvent | PackedEnd | Move)[];
-  /** all bodies. Sending a body itself would copy the whole slab that it is in. */
+  /** all bodies, because sending one body would copy the whole slab that it is in */
   readonly bodies: ArrayBuffer;
 }
 
@@ -110,7 +110,7 @@ function isAccept(move: Move): move is Move & { readonly given: MoveGiven<'accep
   return move.name === 'accept';
 }
 
-/** A delivery's outcome is a number or a lease; that of most ends is `true`. */
+/** A number or a lease for a delivery; `true` for most settlements. */
 export type PackedOutcome =
   | number
   | true
@@ -165,7 +165,7 @@ function acceptance(flags: number): Acceptance {
   };
 }
 
-/** A thread throws an error with this code if only the connection that started it may use the file. */
+/** The error code if only the connection that started a thread may use the file. */
 export const UNFIT = 'UNFIT';
 /** As UNFIT, but the request may have been carried out. */
 export const UNFIT_BEGUN = 'UNFIT_BEGUN';
@@ -182,7 +182,7 @@ export function codesOf(failure: unknown): readonly string[] {
   });
 }
 
-/** An error as a message: sending an error would remove its class and its code. */
+/** An error as a message, because sending an error would remove its class and its code. */
 export interface FailureData {
   readonly name: string;
   readonly message: string;

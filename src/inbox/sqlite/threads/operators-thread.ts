@@ -30,7 +30,7 @@ const commits = new GroupCommit<Work>(async (jobs) => {
 const access = accessOf(connection, commits, () => send({ kind: 'pending' }), lock.borrow);
 
 const exportsUnderWay = new Map<number, AsyncGenerator<ExportPage, void>>();
-/** Differs from the numbers of a thread that died. */
+/** Random, so that it differs from the numbers of a thread that died. */
 let lastExport = Math.floor(Math.random() * 2 ** 47);
 const operations: OperatorsOperations = {
   ...sqliteOperations(access),

@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url';
-// Bundlers make a thread of `new Worker(new URL(…, import.meta.url))` if Worker comes from a module of exactly this name.
+// Bundlers make a thread of `new Worker(new URL(…, import.meta.url))` if Worker comes from a module of exactly this
+// name.
 import { Worker, type WorkerOptions } from 'worker_threads';
 
 export interface WorkerStart {
@@ -11,7 +12,7 @@ export interface WorkerStart {
 // oxlint-disable-next-line eslint/no-underscore-dangle -- webpack's own name for it
 declare const __webpack_public_path__: unknown;
 
-/** The URL of this file, or of the bundle that holds it; a bundle in CommonJS may have none. */
+/** A bundle in CommonJS may have none. */
 const url = (import.meta as { readonly url?: string }).url;
 const here = url ?? pathToFileURL(__filename).href;
 const ending = /\.\w+$/.exec(here)?.[0] ?? '';
@@ -30,20 +31,18 @@ export function startWorker(thread: WorkerStart['thread'], task: unknown): Worke
     elsewhere === null
       ? new Worker(new URL('./hookbox-thread.js', import.meta.url), options)
       : new Worker(elsewhere, options);
-  // It prints nothing. To pass on its output, Node would make the output of the whole process non-blocking.
+  // To pass on a thread's output, Node would make the output of the whole process non-blocking.
   const { stdout, stderr } = worker as Partial<Pick<Worker, 'stdout' | 'stderr'>>;
   stdout?.destroy();
   stderr?.destroy();
   return worker;
 }
 
-/** The entry, if it is not the one that bundlers see. */
 function otherFile(): URL | string | null {
-  // In Next.js, webpack gives servers the paths of browsers. Next.js traces the package, so it stays installed.
+  // In Next.js, webpack gives servers the paths of browsers; Next.js traces the package, so it stays installed.
   if (typeof __webpack_public_path__ === 'string' && __webpack_public_path__.startsWith('/')) {
     const { createRequire } = process.getBuiltinModule('node:module');
     return createRequire(`${process.cwd()}/`).resolve('hookbox/sqlite/thread');
   }
-  // Beside sources and other bundles, with their ending.
   return url !== undefined && ending === '.js' ? null : new URL(`./hookbox-thread${ending}`, here);
 }

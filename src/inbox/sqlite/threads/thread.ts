@@ -6,26 +6,24 @@ import { loadBetterSqlite } from '../opening/better-sqlite.ts';
 import { type PackedMoves, codesOf, failureData, failureFrom, type FailureData } from './messages.ts';
 import type { startWorker, WorkerStart } from './start-worker.ts';
 
-/** A request to a thread; the thread answers each. */
 type Request =
   | CommitRequest
   | {
       readonly kind: 'operate';
       readonly name: string;
       readonly given: readonly unknown[];
-      /** the caller can abort it, and receives its progress; its last argument has options */
+      /** the caller can abort it and gets its progress; its last argument has options */
       readonly asking?: boolean;
     };
 
 interface CommitRequest extends PackedMoves {
   readonly kind: 'commit';
-  /** the inbox knows that an earlier group found the file busy */
   readonly isAgain: boolean;
 }
 
 export type Notice =
   | { readonly kind: 'back'; readonly loan: number }
-  /** the answer to `long-log`; `isUseful`: the writer is to copy the rest */
+  /** `isUseful`: the writer copies the rest */
   | { readonly kind: 'log-copied'; readonly isUseful: boolean }
   /** another thread lends or borrows the lock through this port */
   | { readonly kind: 'lock'; readonly port: MessagePort }
@@ -36,14 +34,11 @@ export type Notice =
 type ToThread = (Request & { readonly id: number }) | Notice;
 
 type FromThread =
-  /** the thread has loaded everything */
   | { readonly kind: 'ready' }
   | { readonly kind: 'answer'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'failure'; readonly id: number; readonly failure: FailureData }
   | { readonly kind: 'progress'; readonly id: number; readonly progress: unknown }
-  /** events may have become due */
   | { readonly kind: 'pending' }
-  /** the checkpoint thread is to copy the log */
   | { readonly kind: 'long-log' };
 
 interface ThreadStart {
@@ -54,7 +49,7 @@ interface ThreadStart {
 /** Loading takes some ten milliseconds. After this limit, a delivery is stored without the thread. */
 const START_LIMIT_MS = 5_000;
 const CLOSE_LIMIT_MS = 11_000;
-/** After a failed start for a reason that may pass, the next start is tried so much later. */
+/** The wait after a start that failed for a reason that may pass. */
 const AGAIN_AFTER_MS = 5_000;
 const MAY_PASS: ReadonlySet<string> = new Set([
   'ERR_WORKER_INIT_FAILED',
@@ -65,9 +60,8 @@ const MAY_PASS: ReadonlySet<string> = new Set([
   'ENOMEM',
 ]);
 
-/** No thread exists, and none was asked: the caller does the work itself. */
+/** No thread exists, and nothing was done: the caller does the work itself. */
 export class NoThread extends Error {
-  /** no thread will ever start */
   readonly isForGood: boolean;
 
   constructor(cause: unknown, isForGood = true) {
@@ -93,7 +87,7 @@ interface Asked {
 export interface ThreadOptions {
   readonly file: string;
   readonly entry: 'writer-thread' | 'operators-thread' | 'checkpoint-thread';
-  /** `startWorker`; threads import this file too, and with it they would depend on themselves */
+  /** `startWorker`; to import it here would make threads depend on themselves */
   readonly start: typeof startWorker;
   ready?(): void;
   pending?(): void;
@@ -101,12 +95,12 @@ export interface ThreadOptions {
 }
 
 /**
- * The inbox's end. A thread starts with the first request, and again with the next one after it died. It keeps the process
- * alive only while a request is open.
+ * The inbox's end. A thread starts with the first request, and again after it died. It keeps the process alive only
+ * while a request is open.
  */
 export class Thread {
   readonly #options: ThreadOptions;
-  /** Messages are handled in this context, not in that of the request that started the thread. */
+  /** Not in the context of the request that started the thread. */
   readonly #inOwnContext = ownContext();
   #worker: Worker | null = null;
   #loading = notBegun();
@@ -116,7 +110,6 @@ export class Thread {
   #asked = new Map<number, Asked>();
   #lastId = 0;
   #none: NoThread | null = null;
-  /** until when no start is tried */
   #noneUntil = -Infinity;
   #exited: (() => void) | undefined;
 
@@ -157,7 +150,6 @@ export class Thread {
     });
   }
 
-  /** Does nothing if the thread is not running. */
   notify(notice: Notice, transfer: readonly Transferable[] = []): void {
     this.#worker?.postMessage(notice satisfies ToThread, transfer);
   }
@@ -198,7 +190,6 @@ export class Thread {
         // After the messages that came while this thread was busy.
         setImmediate(() => {
           if (this.#isReady || worker !== this.#worker) return;
-          // Until it has ended, it may still carry out requests.
           this.#tooLate = new TooLate(`it did not start within ${START_LIMIT_MS / 1_000} s`);
           terminate(worker, loading);
         });
@@ -244,7 +235,6 @@ export class Thread {
     return asked;
   }
 
-  /** Rejects the open requests: each may have been carried out or not. */
   #died(worker: Worker, failure: unknown): void {
     if (worker !== this.#worker) return;
     if (!this.#isReady) return this.#cannotStart(failure ?? this.#tooLate ?? new Error('it ended immediately'));
@@ -279,13 +269,12 @@ export class Thread {
 
 export interface Answers {
   commit?(request: CommitRequest, answer: (result: unknown) => void): void;
-  /** what `operate` calls by name */
   readonly operations: object;
   notice?(notice: Exclude<Notice, { readonly kind: 'abort' | 'close' }>): void;
   close(): Promise<void>;
 }
 
-/** Call it first in a thread: returns the path of the file. Ends the thread if it may no longer start. */
+/** Call it first in a thread. Returns the path of the file, or ends the thread if it may no longer start. */
 export function beginThread(): string {
   const { file, loading } = (workerData as WorkerStart).task as ThreadStart; // given by `Thread`
   if (!loadUnlessForbidden(loading, loadBetterSqlite)) process.exit();
@@ -317,7 +306,7 @@ export function answerRequests(answers: Answers): void {
 
   async function close(): Promise<void> {
     await answers.close();
-    // The thread ends when nothing else keeps it alive. The port of Deno has no `close`.
+    // The port of Deno has no `close`.
     port?.unref();
   }
 
@@ -338,8 +327,8 @@ export function answerRequests(answers: Answers): void {
 }
 
 /**
- * How far a thread has loaded better-sqlite3, in memory that both ends see. Node ends the whole process if a thread is terminated
- * while it loads the binary.
+ * How far a thread has loaded better-sqlite3. Node ends the whole process if a thread is terminated while it loads the
+ * binary.
  */
 export type Loading = Int32Array<SharedArrayBuffer>;
 
@@ -347,26 +336,23 @@ const NOT_BEGUN = 0;
 const BEGUN = 1;
 const DONE = 2;
 const FORBIDDEN = 3;
-/** `terminate` looks so often whether the binary is loaded. */
 const LOOK_MS = 5;
 
 export function notBegun(): Loading {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** In the thread: loads, unless the thread is about to be terminated. Returns whether it may continue. */
+/** Loads, unless the thread is about to be terminated. Returns whether it may continue. */
 export function loadUnlessForbidden(loading: Loading, load: () => void): boolean {
   if (Atomics.compareExchange(loading, 0, NOT_BEGUN, BEGUN) === FORBIDDEN) return false;
   try {
     load();
-  } catch {
-    // Opening the file reports the reason.
-  }
+  } catch {}
   Atomics.store(loading, 0, DONE);
   return true;
 }
 
-/** Terminates a thread at once, or as soon as it has loaded. */
+/** Terminates a thread, once it has loaded. */
 export function terminate(worker: { terminate(): unknown }, loading: Loading): void {
   if (Atomics.compareExchange(loading, 0, NOT_BEGUN, FORBIDDEN) === BEGUN) {
     setTimeout(() => terminate(worker, loading), LOOK_MS).unref();

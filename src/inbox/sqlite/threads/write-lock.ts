@@ -2,16 +2,12 @@ import type { MessagePort } from 'node:worker_threads';
 
 export type GiveBack = () => void;
 
-/** Resolves when the writer has lent the file's write lock. */
 export type BorrowLock = () => Promise<GiveBack>;
 
 /** Without another writer in this process. */
 export const FREE: BorrowLock = async () => () => {};
 
-/**
- * The writer's side. SQLite's own lock has no queue, so another connection would hardly get it from a busy writer. The writer
- * lends the lock between two commits.
- */
+/** The writer's side. SQLite's own lock has no queue, so another connection would hardly get it from a busy writer. */
 export class LockLender {
   #lent = false;
   readonly #asking: ((giveBack: GiveBack) => void)[] = [];
@@ -27,7 +23,6 @@ export class LockLender {
     return this.#lent;
   }
 
-  /** Runs the writer's own work at once, or when the lock is back. */
   run(work: () => void): void {
     if (this.#lent) this.#parked.push(work);
     else work();
@@ -56,7 +51,6 @@ export class LockLender {
     if (next !== undefined) this.lend(next);
   }
 
-  /** Lends to the thread at the other end of a channel, until the channel closes. */
   serve(port: MessagePort): void {
     let giveBack: GiveBack = () => {};
     let isGone = false;
@@ -76,7 +70,7 @@ export class LockLender {
   }
 }
 
-/** The other end of the channel, in the operators' thread. One caller at a time borrows. */
+/** The operators' thread's side. One caller at a time borrows. */
 export class LockBorrower {
   #port: MessagePort | null = null;
   #granted: (() => void) | null = null;

@@ -26,7 +26,6 @@ const log = new LogWatch(
   lock,
   () => send({ kind: 'long-log' }),
 );
-/** The writer's own jobs for operators. */
 const own = new GroupCommit<Work>(
   (jobs) =>
     new Promise((resolve) =>
@@ -46,7 +45,7 @@ const forOperators: WriterOperations = {
 /** A restarted writer may get back a loan of its predecessor; it ignores it. */
 const loans = new Map<number, GiveBack>();
 
-/** A group found the file busy: later groups are busy too, so that they stay behind it. */
+/** A group found the file busy, so later groups must stay behind it. */
 let wasBusy = false;
 
 function commit(moves: readonly Move[], isAgain: boolean): readonly CommitOutcome[] {
