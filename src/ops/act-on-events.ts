@@ -12,25 +12,24 @@ const RERUN: KnownOptions<ActOptions> = { states: 'list', force: 'boolean', enti
 const OF_ONE = { entity: true, now: true } as const;
 
 /**
- * Reruns dead, ignored or discarded events and, with `force`, processed events. hookbox changes all these events and
- * writes the audit line in one transaction. hookbox parses each stored body with the current schemas. The history is
- * kept, and attempt numbers continue; the counts of failures and crashes restart at zero.
+ * Reruns dead, ignored or discarded events and, with `force`, processed events, all in one transaction. hookbox parses
+ * each stored body with the current schemas. Attempt numbers continue; the counts of failures and crashes restart at
+ * zero.
  *
- * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
- * {@link previewBulk}
+ * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use {@link
+ * previewBulk}
  * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
- * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
  * @example
  * ```ts
  * import { rerunEvents } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const key = { endpoint: 'default', id: 'evt_1' };
  * const { counts } = await rerunEvents(inbox, [key], { actor: 'ada', reason: 'the shop was down' });
  * console.log(counts); // { unknown: 1 }
- * await inbox.close();
  * ```
  */
 export async function rerunEvents(
@@ -57,13 +56,10 @@ export type RerunResult =
   | 'pruned';
 
 /**
- * Reruns one dead, ignored or discarded event. hookbox parses the stored body with the current schemas. The counts of
- * failures and crashes restart at zero; the history is kept. `rerun` does not write to the audit; `rerunEvents` of
- * `hookbox/ops` does.
+ * Reruns one dead, ignored or discarded event, like `rerunEvents` of `hookbox/ops`, but without a line in the audit.
  *
- * @param options - pass the `entity` option of your receiver, if it has one. That function names the entity of an
- * invalid event, which hookbox stored without an entity. `now` replaces the current time (milliseconds since 1970), for
- * tests.
+ * @param options - `entity`: that option of your receiver, which names the entity of an invalid event. `now`: the
+ * current time (milliseconds since 1970), for tests.
  * @example
  * ```ts
  * import { rerun } from 'hookbox';
@@ -99,16 +95,15 @@ const DISCARD: KnownOptions<InStates> = { states: 'list' };
  * @param keys - at most 500 events; for more, use {@link previewBulk}
  * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
- * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
  * @example
  * ```ts
  * import { discardEvents } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const { results } = await discardEvents(inbox, [{ endpoint: 'default', id: 'evt_1' }], { actor: 'ada' });
  * console.log(results[0]?.result); // unknown
- * await inbox.close();
  * ```
  */
 export async function discardEvents(
@@ -125,25 +120,23 @@ const RETRY: KnownOptions<InStates> = { states: 'list' };
 
 /**
  * Makes failed events due now, instead of when their backoff ends. The counts of attempts, failures and crashes stay
- * the same, so the next backoff is no shorter, and an event gets no extra attempt. An event behind an older event of
- * its entity still waits for that event. An event that is already due, being processed or settled does not change; its
- * result is `not needed`.
+ * the same, so an event gets no extra attempt. An event still waits for an older event of its entity. The result for an
+ * event that is already due, being processed or settled is `not needed`.
  *
- * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
- * {@link previewBulk}
+ * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use {@link
+ * previewBulk}
  * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
- * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
  * @example
  * ```ts
  * import { retryEventsNow } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const key = { endpoint: 'default', id: 'evt_1' };
  * const { counts } = await retryEventsNow(inbox, [key], { actor: 'ada', reason: 'the warehouse is back' });
  * console.log(counts); // { unknown: 1 }
- * await inbox.close();
  * ```
  */
 export async function retryEventsNow(

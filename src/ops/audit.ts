@@ -14,7 +14,7 @@ const REQUEST: KnownOptions<PageRequest & AuditFilter> = {
 };
 
 /**
- * Lists operators' actions, newest first, with the operator, time, events, reason and result.
+ * Lists operators' actions, newest first.
  *
  * @param request - `actor`: only this operator, by exact name. `since` and `until`: a time span. `limit`: 50 lines by
  * default. `before`: the `next` of the previous page. With a filter, hookbox examines at most 5,000 lines for each
@@ -26,10 +26,9 @@ const REQUEST: KnownOptions<PageRequest & AuditFilter> = {
  * import { auditLines } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const { lines } = await auditLines(inbox, { limit: 10, actor: 'ada', since: new Date('2026-01-31') });
  * for (const { at, actor, act, counts } of lines) console.log(at, actor, act, counts);
- * await inbox.close();
  * ```
  */
 export async function auditLines(inbox: AnyInbox, request: PageRequest & AuditFilter = {}): Promise<AuditPage> {
@@ -54,7 +53,7 @@ export function noneInWords({
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 24 * 60 * 60_000;
 
-/** The span of a day such as `2026-01-31`, in UTC; `null` if there is no such day. */
+/** In UTC; `null` for a day that does not exist. */
 export function spanOfDay(day: string): { readonly since: Date; readonly until: Date } | null {
   const since = new Date(DAY.test(day) ? `${day}T00:00:00Z` : Number.NaN);
   // The 31st of February would be a day of March.

@@ -7,40 +7,36 @@ import { operationsOf } from './operations-of.ts';
 
 /** The result of {@link backup}. */
 export interface BackupReport {
-  /** The path of the copy. */
   readonly file: string;
-  /** The size of the copy, in bytes. */
   readonly bytes: number;
   /** The `seq` of the audit line. */
   readonly audit: number;
 }
 
 /**
- * Copies a live SQLite inbox, and everything else in its database, into a new file. The copy is a consistent snapshot.
- * Another thread makes the copy, so deliveries continue. The copy gets its final name only after it has been checked
- * and is on disk.
+ * Copies a live SQLite inbox, and everything else in its database, into a new file. The copy is a consistent snapshot,
+ * which another thread makes. It gets its final name only after it has been checked and is on disk.
  *
- * To restore the copy, first stop all processes that use the inbox. Then remove the `-wal` and `-shm` files, and
- * replace the old file with the copy.
+ * To restore the copy, stop all processes that use the inbox, remove the `-wal` and `-shm` files, and replace the old
+ * file.
  *
  * @param file - a path that does not exist yet
  * @throws ConfigurationError `INVALID_OPTION` for an existing path, a missing folder, or an inbox in Postgres (use
  * `pg_dump` there)
- * @throws InboxUnavailableError if the copy failed; in that case, no file is left behind
+ * @throws InboxUnavailableError if the copy failed; no file is left behind
  * @example
  * ```ts
  * import { backup } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const { bytes } = await backup(inbox, 'shop-backup.db', { actor: 'nightly job' });
  * console.log(`${bytes} bytes`);
- * await inbox.close();
  * ```
  */
 export async function backup(inbox: AnyInbox, file: string, by: By): Promise<BackupReport> {
   const operations = operationsOf(inbox);
-  // Without the folder, which would describe the machine in the copied audit.
+  // The folder would describe the machine in the copied audit.
   const audit = await operations.note('backup', by, { file: basename(file) }, { bytes: 0 });
   try {
     const bytes = await operations.backup(file);

@@ -41,11 +41,10 @@ export interface PreviewOptions {
 
 /**
  * Stores a list of the events that currently match a filter, and returns a description of the list. `runBulk` then acts
- * on these events. For a rerun, the list contains only events that still have their bodies. Each action applies only to
- * some events:
+ * on these events. Each action applies only to some events:
  *
- * - rerun: dead events; ignored and discarded events only if `filter` names them (`states`, `events`, `ignoredSince`)
- *   or with `force`; processed events only with `force`
+ * - rerun: dead events with a body; ignored and discarded events only if `filter` names them (`states`, `events`,
+ *   `ignoredSince`) or with `force`; processed events only with `force`
  * - discard: dead and pending events
  * - retry now: pending events that have failed and are not due yet
  *
@@ -58,10 +57,9 @@ export interface PreviewOptions {
  * import { previewBulk } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const { total, breakdown } = await previewBulk(inbox, 'rerun', { error: 'timed out' }, { actor: 'ada' });
  * console.log(total, breakdown.types); // 0 {}
- * await inbox.close();
  * ```
  */
 export async function previewBulk(
@@ -106,10 +104,9 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
 }
 
 /**
- * Runs a previewed bulk action, or resumes a stopped one. `runBulk` acts on each event only once, even if two processes
- * run the bulk action; the two processes then share the rate. Resolves when the bulk action is done, cancelled, or
- * stopped by the signal. A run has one audit line, whose counts grow during the run. Each process that resumes the run
- * adds an audit line `resume`.
+ * Runs a previewed bulk action, or resumes a stopped one, until it is done, cancelled, or stopped by the signal.
+ * `runBulk` acts on each event only once, even if two processes run the bulk action; the two processes then share the
+ * rate. A run has one audit line, whose counts grow. Each process that resumes the run adds an audit line `resume`.
  *
  * @throws ConfigurationError `INVALID_OPTION` for a bulk action that is unknown, done or cancelled, or for a missing
  * `by`
@@ -119,12 +116,11 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
  * import { previewBulk, runBulk } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const by = { actor: 'ada', reason: 'the shop was down' };
  * const { id } = await previewBulk(inbox, 'rerun', { types: ['order.created'] }, by);
  * const { state, counts } = await runBulk(inbox, id, by, { ratePerSecond: 100 });
  * console.log(state, counts); // done {}
- * await inbox.close();
  * ```
  */
 export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunBulkOptions = {}): Promise<Bulk> {
@@ -151,7 +147,7 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
       isOurs = bulk.state === 'running';
       onProgress?.(shownBulk(bulk));
       if (!isOurs) return shownBulk(bulk);
-      // Events of another process count too. Lost time is not made up for.
+      // Events of another process count too.
       next = Math.max(next + ((bulk.worked - worked) / ratePerSecond) * 1_000, performance.now());
       await until(next, signal, () => operations.reportBulk(id, false));
     }
@@ -161,10 +157,8 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
   }
 }
 
-/** @param live - sends a heartbeat during a long wait */
 async function until(time: number, signal: AbortSignal | undefined, live: () => Promise<void>): Promise<void> {
   for (let ms = time - performance.now(); ms >= 1; ms = time - performance.now()) {
-    // An aborted wait, or a lost heartbeat, is no failure.
     await sleep(Math.min(ms, HEARTBEAT_MS), undefined, signal && { signal }).catch(() => {});
     if (signal?.aborted === true) return;
     if (ms > HEARTBEAT_MS) await live().catch(() => {});
@@ -172,21 +166,20 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
 }
 
 /**
- * Cancels a bulk action and returns it. Events that the bulk action has not acted on yet stay unchanged. If the bulk
- * action has already ended, nothing changes.
+ * Cancels a bulk action and returns it. The remaining events stay unchanged. If the bulk action has already ended,
+ * nothing changes.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an unknown bulk action or a missing `by`
- * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
  * @example
  * ```ts
  * import { cancelBulk, previewBulk } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const { id } = await previewBulk(inbox, 'discard', { merchant: 'mer_7' }, { actor: 'ada' });
  * const { state } = await cancelBulk(inbox, id, { actor: 'ada' });
  * console.log(state); // cancelled
- * await inbox.close();
  * ```
  */
 export async function cancelBulk(inbox: AnyInbox, id: number, by: By): Promise<Bulk> {
@@ -194,17 +187,15 @@ export async function cancelBulk(inbox: AnyInbox, id: number, by: By): Promise<B
 }
 
 /**
- * Returns the bulk action with this id, or `null` if there is none. If the process that ran the bulk action seems to
- * have died, `getBulk` waits three seconds and checks again before it reports `stopped`.
- *
+ * Returns the bulk action with this id, or `null`. If the process that ran the bulk action seems to have died,
+ * `getBulk` waits three seconds and checks again before it reports `stopped`.
  * @example
  * ```ts
  * import { getBulk } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * console.log(await getBulk(inbox, 1)); // null
- * await inbox.close();
  * ```
  */
 export async function getBulk(inbox: AnyInbox, id: number): Promise<Bulk | null> {
@@ -224,9 +215,8 @@ export async function getBulk(inbox: AnyInbox, id: number): Promise<Bulk | null>
  * import { listBulks } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * for (const { id, act, state, worked, total } of await listBulks(inbox)) console.log(id, act, state, worked, total);
- * await inbox.close();
  * ```
  */
 export async function listBulks(inbox: AnyInbox, page: PageRequest = {}): Promise<readonly Bulk[]> {
@@ -266,7 +256,6 @@ async function judgedBulks(inbox: object, read: () => Promise<readonly StoredBul
   );
 }
 
-/** Events of one step. */
 const STEP = 1_000;
 
 /** The current states of a bulk action's events. */
@@ -275,13 +264,10 @@ export interface BulkOutcome {
   readonly acted: number;
   /**
    * How many events are in each state now. `waiting` and `retrying` events are pending; `retrying` ones have failed
-   * before. Nothing else is known about `erased` events.
+   * before.
    */
   readonly counts: Readonly<Record<BulkFate, number>>;
-  /**
-   * How many of these events an operator has changed since the bulk action acted on them. Such events are included in
-   * `counts`, in their current state.
-   */
+  /** How many of these events an operator has changed since then. `counts` includes them in their current state. */
   readonly again: number;
   /** How many events are no longer known. The inbox keeps the list of events for a week after the bulk action ends. */
   readonly forgotten: number;
@@ -298,12 +284,9 @@ export interface BulkOutcomeOptions {
 const OUTCOME: KnownOptions<BulkOutcomeOptions> = { onProgress: 'function', signal: true };
 
 /**
- * Counts a bulk action's events by their current state, because a rerun of 523 events does not mean that 523 handlers
- * succeeded. The function counts a thousand events at a time. `listEvents` with the filter `{ bulk: id }` lists the
- * events.
+ * Counts a bulk action's events by their current state. `listEvents` with the filter `{ bulk: id }` lists them.
  *
  * @returns `null` if there is no bulk action with this id
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @throws `signal.reason` if the signal is aborted
  * @example
  * ```ts
@@ -343,7 +326,7 @@ export interface OutcomeAtFirst {
   readonly ofFirst: number | null;
 }
 
-/** The outcome of the first thousand events, for lists. `null` for a bulk action that never ran. */
+/** For lists. `null` for a bulk action that never ran. */
 export async function outcomeAtFirst(inbox: AnyInbox, bulk: Bulk): Promise<OutcomeAtFirst | null> {
   if (bulk.startedAt === null) return null;
   const part = await operationsOf(inbox).outcomePart(bulk.id, 0, STEP);
@@ -356,7 +339,7 @@ export async function outcomeAtFirst(inbox: AnyInbox, bulk: Bulk): Promise<Outco
 
 class Tally {
   readonly #done: number;
-  readonly #counts = Object.fromEntries(bulkFates.map((fate) => [fate, 0])) as Record<BulkFate, number>; // one for each
+  readonly #counts = Object.fromEntries(bulkFates.map((fate) => [fate, 0])) as Record<BulkFate, number>;
   #again = 0;
   #found = 0;
 

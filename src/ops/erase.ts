@@ -9,21 +9,18 @@ const OPTIONS: KnownOptions<EraseOptions> = { dryRun: 'boolean', signal: true, o
 const INDEX_BATCH = 500;
 
 /**
- * Erases all data about an entity, for example because a person asks to be forgotten. `eraseEntity` removes bodies,
- * error messages, conflicting bodies and the entity's name. The name is also removed from the audit, bulk actions and
- * pauses. The events of the entity are erased whatever their state; erased pending events are never handled. The ids of
- * the events remain known, so a redelivery is still recognised as a duplicate, and its body is not kept. An event whose
- * handler is running is counted, but not erased. To erase such an event, call `eraseEntity` again later.
+ * Erases all data about an entity, for example because a person asks to be forgotten: bodies, error messages,
+ * conflicting bodies and the entity's name, also in the audit, bulk actions and pauses. Erased pending events are never
+ * handled. The ids remain known, so a redelivery is still a duplicate, and its body is not kept. An event whose handler
+ * is running is counted, but not erased; call `eraseEntity` again later.
  *
  * `eraseEntity` also erases events without an entity if the built-in `entityOf` returns this entity for their bodies,
  * or if their data contains the id of this entity as `id`, `order_id`, `cart_id` or `product_id`.
  *
- * On SQLite, the data is overwritten in the file, and the write-ahead log is emptied. Existing backups and exports still
- * contain the data, and so does anything that handlers wrote elsewhere. If the inbox uses your own connection without
- * `PRAGMA secure_delete = ON`, old copies remain on free pages of the file until `VACUUM`.
- *
- * On Postgres, nothing is overwritten. The data remains in dead rows until VACUUM removes them, and in logs, standbys
- * and archives for as long as the database keeps those.
+ * On SQLite, the data is overwritten in the file, and the write-ahead log is emptied. If the inbox uses your own
+ * connection without `PRAGMA secure_delete = ON`, old copies remain on free pages of the file until `VACUUM`. On
+ * Postgres, the data remains in dead rows until VACUUM removes them, and in logs, standbys and archives. Existing
+ * backups and exports still contain the data, and so does anything that handlers wrote elsewhere.
  *
  * @param entity - the name of the entity (`order:mer_7:ord_42`), or an id in that name (`ord_42`)
  * @param by - the operator; a reason that names the entity is stored without the name
@@ -33,10 +30,9 @@ const INDEX_BATCH = 500;
  * import { eraseEntity } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const { erased, inProcessing } = await eraseEntity(inbox, 'ord_42', { actor: 'ada', reason: 'request 17' });
  * console.log(`${erased} erased; ${inProcessing} are being handled just now`);
- * await inbox.close();
  * ```
  */
 export async function eraseEntity(
@@ -47,7 +43,7 @@ export async function eraseEntity(
 ): Promise<EraseReport> {
   assertOptions('eraseEntity', options, OPTIONS);
   const operations = operationsOf(inbox);
-  // Up to the newest event of now, as more may keep arriving.
+  // More events may keep arriving.
   const [newest] = (await operations.search({}, { limit: 1 })).events;
   for (let left = Infinity; left > 0 && options.signal?.aborted !== true;) {
     left = await operations.indexNew(INDEX_BATCH, newest?.seq ?? 0);

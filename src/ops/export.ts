@@ -10,7 +10,6 @@ import { operationsOf } from './operations-of.ts';
 
 /** The options of {@link exportEvents}. */
 export interface ExportOptions {
-  /** Called with the number of events so far. */
   readonly onProgress?: (events: number) => void;
   /** Ends the export without its last line, so the export is recognisably incomplete. */
   readonly signal?: AbortSignal;
@@ -18,19 +17,18 @@ export interface ExportOptions {
 
 const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: 'function', signal: true };
 
-/** How often the audit line is updated. */
 const RECOUNT_MS = 1_000;
 
 /**
  * Exports events as lines of JSON, oldest first. Bodies and conflicting bodies are exported byte for byte, in base64; a
- * tombstone is exported with the hash of its former body. Attempts, errors and redeliveries are included. Without a
- * filter, the export contains all events, the high-water mark of each entity, and the paused types.
+ * tombstone is exported with the hash of its former body. Without a filter, the export contains all events, the
+ * high-water mark of each entity, and the paused types.
  *
  * The last line contains the number of events, so that `importEvents` can detect a truncated file. Events that are
  * stored during the export are not included. The export keeps only a few events in memory at a time; with a filter, it
  * also keeps the `seq` of each matching event.
  *
- * An export contains personal data. Protect an export as you protect the inbox.
+ * An export contains personal data. Protect it as you protect the inbox.
  *
  * @returns lines without line endings
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter
@@ -41,13 +39,12 @@ const RECOUNT_MS = 1_000;
  * import { exportEvents } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const lines = exportEvents(inbox, { actor: 'ada' }, { states: ['dead'] });
  * const written = async function* () {
  *   for await (const line of lines) yield `${line}\n`;
  * };
  * await pipeline(written, createWriteStream('dead.ndjson'));
- * await inbox.close();
  * ```
  */
 export async function* exportEvents(
@@ -61,7 +58,7 @@ export async function* exportEvents(
 }
 
 /**
- * Exports the events of several filters, one after the other. The filters must not overlap.
+ * The filters must not overlap.
  *
  * @param about - the filter in the audit line
  */
@@ -74,18 +71,18 @@ export async function* exportOfEach(
 ): AsyncGenerator<string, void> {
   const operations = operationsOf(inbox);
   const audit = await operations.note('export', by, about, { events: 0 });
-  // At once, as events stored from now on are not included.
+  // Events stored from now on are not included.
   const first = operations.exportPages(filters[0]);
   const totals = { events: 0, marks: 0 };
   let recountedAt = performance.now();
   try {
     yield FIRST_LINE;
-    // Before the events, so that an importing inbox does not begin to handle these.
+    // An importing inbox must not begin to handle the events before.
     if (filters.some(isWhole)) for (const pause of await operations.pausedTypes()) yield pauseLine(pause);
     for (const [n, filter] of filters.entries()) {
       for await (const page of n === 0 ? first : operations.exportPages(filter)) {
         if (signal?.aborted === true) return;
-        // Before they are yielded: the audit must not understate an export.
+        // The audit must not understate an export.
         totals.events += page.events;
         totals.marks += page.marks;
         if (performance.now() - recountedAt > RECOUNT_MS) {
@@ -104,12 +101,11 @@ export async function* exportOfEach(
 
 /**
  * Exports events in human-readable form, oldest first, as lines without line endings. `csv` (RFC 4180) is for
- * spreadsheets. The first line of a CSV export begins with a byte order mark; add CR LF after each line. `json` has one
- * line for each event, with the body of the event as JSON where possible. For an export that another inbox can import,
- * use `exportEvents`.
+ * spreadsheets: its first line begins with a byte order mark; add CR LF after each line. `json` has one line for each
+ * event, with the body as JSON where possible. For an export that another inbox can import, use `exportEvents`.
  *
- * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line break is prefixed with `'`. Otherwise, a spreadsheet
- * would run the cell as a formula. The export contains personal data.
+ * A CSV cell that a spreadsheet would run as a formula is prefixed with `'`: one that begins with `=`, `+`, `-`, `@`, a
+ * tab or a line break. The export contains personal data.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter
  * @throws RangeError for an event that these formats cannot represent; `exportEvents` can export such an event
@@ -215,7 +211,7 @@ function jsonLine(event: ExportedEvent): string {
   return `${JSON.stringify(about).slice(0, -1)},${bodyField(event.body)}}`;
 }
 
-/** Unchanged, on one line; in base64 unless it is JSON in UTF-8. */
+/** In base64 unless it is JSON in UTF-8. */
 function bodyField(body: Uint8Array | null): string {
   if (body === null) return '"body":null';
   const text = jsonText(body);

@@ -14,9 +14,7 @@ import { operationsOf } from './operations-of.ts';
 
 const USUAL_LIMIT = 50;
 const MOST = 500;
-/** Of one step. */
 const MOST_EXAMINED = 5_000;
-/** Of each kind. */
 const NAMES = 5;
 /** A shorter beginning fits too many names. */
 const FEWEST_LETTERS = 4;
@@ -47,7 +45,6 @@ export interface FindRequest {
    * @defaultValue 50
    */
   readonly limit?: number;
-  /** Aborts the search. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -60,10 +57,7 @@ export interface Suggestion {
 interface TakenFor {
   /** How the text was interpreted. */
   readonly takenFor: Suggestion['what'] | 'text';
-  /**
-   * The name as it is stored. The name may be longer than the text, and upper and lower case may differ between the
-   * two.
-   */
+  /** The name as it is stored, which may be longer than the text and differ in case. */
   readonly name: string;
 }
 
@@ -76,25 +70,22 @@ export interface TextReading extends TakenFor {
 
 /** The result of {@link findEvents}. */
 export interface FoundEvents extends Omit<EventPage, 'next' | 'nextAt'>, TextReading {
-  /**
-   * Dead events first, then retrying ones, then all others. Within each of these parts, the newest events come first.
-   */
+  /** Dead events first, then retrying ones, then all others; the newest first within each. */
   readonly events: readonly EventSummary[];
   /** Pass this value as `at` to make the next step. `null` if all events were examined. */
   readonly next: FindPlace | null;
 }
 
 /**
- * Finds events by any text. The text may be an event type, or the id of an event, order, cart, product or merchant. The
- * text may also be the beginning of such a type or id, in upper or lower case, or any part of an id or an error
- * message. Dead and retrying events come first.
+ * Finds events by an event type, or by the id of an event, order, cart, product or merchant, or by the beginning of
+ * one, in upper or lower case. Any part of an id or an error message also finds events. Dead and retrying events come
+ * first.
  *
  * If the text is exactly the same as a known name, hookbox searches only for that name. Otherwise, hookbox searches
- * ids, types, entity names and errors, but not bodies. Erased events are found only by their id. Each step examines
- * about 5,000 events, so a step may return few or no events and still have a `next`.
+ * ids, types, entity names and errors, but not bodies. Each step examines about 5,000 events, so a step may return few
+ * or no events and still have a `next`.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an empty text, a text longer than 1,000 characters, or an inbox
- * without `operations`
+ * @throws ConfigurationError `INVALID_OPTION` for an empty text or a text longer than 1,000 characters
  * @throws `signal.reason` if the signal is aborted
  * @example
  * ```ts
@@ -115,12 +106,7 @@ export async function findEvents(inbox: AnyInbox, text: string, request: FindReq
   return { ...reading, ...(await failedFirst(inbox, reading, request)) };
 }
 
-/**
- * Decides how to interpret a text.
- *
- * @param kinds - the kinds of names to look up
- * @param taken - how the previous step interpreted it
- */
+/** @param taken - how the previous step interpreted the text */
 export async function readText(
   inbox: AnyInbox,
   text: string,
@@ -129,7 +115,7 @@ export async function readText(
     taken = null,
   }: { readonly kinds?: readonly FoundName['what'][]; readonly taken?: TakenFor | null } = {},
 ): Promise<TextReading> {
-  const wanted = typeof text === 'string' ? text.trim() : ''; // in JavaScript it may be left out
+  const wanted = typeof text === 'string' ? text.trim() : '';
   if (wanted === '') throw new ConfigurationError('INVALID_OPTION', 'text must not be empty.');
   if (wanted.length > LONGEST_TEXT) {
     throw new ConfigurationError('INVALID_OPTION', `text must have at most ${LONGEST_TEXT} characters.`);
@@ -158,7 +144,6 @@ export function filterFor({ what, name }: Suggestion): EventFilter {
   return what === 'type' ? { types: [name] } : { [what]: name };
 }
 
-/** One step of a search: dead and retrying events come first. */
 export async function failedFirst(
   inbox: AnyInbox,
   { takenFor, name, filter }: TextReading,
@@ -202,7 +187,6 @@ export async function suggestionsFor(
   const operations = operationsOf(inbox);
   let [low, high] = [FEWEST_LETTERS - 1, wanted.length - 1];
   let like: readonly FoundName[] = [];
-  // A binary search for the longest beginning that some name has.
   while (low < high) {
     const letters = Math.ceil((low + high) / 2);
     const named = await operations.namesLike(wanted.slice(0, letters), NAMES);
@@ -214,7 +198,6 @@ export async function suggestionsFor(
   return [...like.slice(0, NAMES), ...types.map((name): Suggestion => ({ what: 'type', name }))];
 }
 
-/** What each kind of name is, where a text is taken for it. */
 export const TAKEN_FOR = {
   id: 'an event id',
   entity: 'an entity',
@@ -223,5 +206,4 @@ export const TAKEN_FOR = {
   text: 'part of an id, type, name or error',
 } as const satisfies Record<TextReading['takenFor'], string>;
 
-/** Before other names that begin as the text does. */
 export const ALSO_BEGINS = 'Other names that begin with this text:';

@@ -24,7 +24,7 @@ export interface EventHistory {
   readonly summary: EventSummary;
   readonly event: StoredEvent;
   readonly attempts: readonly Attempt[];
-  /** Why the event has not been processed yet. `null` if the event is processed or dead. */
+  /** Why the event has not been processed yet. */
   readonly wait: Wait | null;
   /** Deliveries, attempts and operators' actions, oldest first. The first attempt after a rerun is `manual`. */
   readonly timeline: readonly TimelineEntry[];
@@ -52,9 +52,9 @@ export type TimelineEntry =
  *
  * For each page, hookbox examines at most 5,000 events, so a page may contain few or no events and still have a `next`.
  * Pass `next` as `before` until it is `null`; in the order `failed`, pass `nextAt` as `beforeAt` too. Events that
- * arrive in the meantime do not move the cursor, so no event appears twice.
+ * arrive in the meantime do not move the cursor.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without `operations`
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid condition
  * @throws `page.signal.reason` if `page.signal` is aborted
  * @example
  * ```ts
@@ -78,15 +78,13 @@ export async function listEvents(
 
 /** The options of {@link countEvents}. */
 export interface CountOptions {
-  /** Aborts the count. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Counts stored events that match a filter. The function examines at most 20,000 events and counts at most 10,000 of
- * them.
+ * Counts stored events that match a filter: it examines at most 20,000 events and counts at most 10,000 of them.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without `operations`
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid condition
  * @throws `signal.reason` if the signal is aborted
  * @example
  * ```ts
@@ -109,8 +107,6 @@ export async function countEvents(
 
 /**
  * Returns one event with its deliveries and attempts, or `null` if the event is unknown.
- *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example
  * ```ts
  * import { getEvent } from 'hookbox/ops';
@@ -135,10 +131,8 @@ export async function getEvent(inbox: AnyInbox, key: EventKey): Promise<EventHis
 }
 
 /**
- * Groups dead events by the text of their last error. Returns the 200 largest groups, largest first. Events without an
- * error are grouped by the reason why they are dead.
- *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
+ * Groups dead events by the text of their last error, or else by the reason why they are dead. Returns the 200 largest
+ * groups, largest first.
  * @example
  * ```ts
  * import { deadGroups } from 'hookbox/ops';
@@ -177,12 +171,11 @@ function timelineOf(
 }
 
 /**
- * Explains why an event has not been processed yet, according to the rules that processors follow. The reason may be an
- * older event of its entity, a missing processor, or the time of the next attempt. The result also counts the newer
- * events of the entity that are waiting. Returns `null` if the event is processed, dead or unknown.
+ * Explains why an event has not been processed yet: an older event of its entity, a missing processor, or the time of
+ * the next attempt. The result also counts the newer events of the entity that are waiting. Returns `null` if the event
+ * is processed, dead or unknown.
  *
  * @param now - milliseconds since 1970; a processor last seen more than ten minutes before this time counts as gone
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example
  * ```ts
  * import { whyWaiting } from 'hookbox/ops';
@@ -205,12 +198,9 @@ const GROUPED_AT_ONCE = 500;
 const MOST_GROUPED = 5_000;
 
 /**
- * Groups retrying events by the text of their last error, as `deadGroups` does for dead events. Returns the 200 largest
- * groups, largest first. The function examines the 5,000 newest retrying events; if more exist, `more` is `true` in
- * each group. The filter `{ retrying: true, fingerprint }` selects the events of a group, for example for
- * `previewBulk`.
- *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
+ * Groups retrying events as `deadGroups` groups dead ones. The function examines the 5,000 newest retrying events; if
+ * more exist, `more` is `true` in each group. The filter `{ retrying: true, fingerprint }` selects the events of a
+ * group.
  * @example
  * ```ts
  * import { retryGroups } from 'hookbox/ops';
@@ -234,7 +224,6 @@ export async function retryGroups(inbox: AnyInbox): Promise<readonly RetryGroup[
   return retryGroupsOf(events, before !== null);
 }
 
-/** The fewest attempts that are folded. */
 const FOLDED_FROM = 3;
 
 export interface FoldedAttempts {
@@ -261,7 +250,6 @@ export function foldedTimeline(timeline: readonly TimelineEntry[]): readonly (Ti
   });
 }
 
-/** Equal for attempts that are folded; `null` for one that is not. */
 function printOf({ outcome, error, trigger, number }: Attempt): string | null {
   if (outcome === 'processed' || error === null) return null;
   // A rerun begins a new entry.

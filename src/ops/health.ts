@@ -16,10 +16,7 @@ export type Readiness =
       readonly ready: true;
       /** Events that no processor handles. They are stored, but need attention. */
       readonly unhandled: Unhandled['waiting'];
-      /**
-       * Problems that need attention, even though deliveries can be stored. A load balancer should continue to send
-       * deliveries.
-       */
+      /** Problems that need attention. A load balancer should continue to send deliveries. */
       readonly warnings: readonly Warning[];
       /** Why the checks did not finish in time. `unhandled` and `warnings` are then empty. */
       readonly unwatched?: string;
@@ -37,8 +34,6 @@ export type Readiness =
  * The result also contains the events that no processor handles, and warnings about silence, rejections and missing
  * processors. If these checks do not finish in time, the inbox still counts as ready, and `unwatched` contains the
  * reason.
- *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example
  * ```ts
  * import { readiness } from 'hookbox/ops';
@@ -96,7 +91,7 @@ export interface Warning {
   readonly types: readonly string[];
 }
 
-/** The warnings, the worst first. */
+/** The worst first. */
 export function warningsOf(seen: Watch, inbox: Pick<AnyInbox, 'file'>, now: Date): readonly Warning[] {
   return [
     ...alarmedLanes(seen.traffic).map((lane) => trafficWarning(lane, inbox, now)),
@@ -104,7 +99,7 @@ export function warningsOf(seen: Watch, inbox: Pick<AnyInbox, 'file'>, now: Date
   ];
 }
 
-/** One warning for all endpoints, or one for each alarmed endpoint if only some are alarmed, or for different reasons. */
+/** One warning for all endpoints, unless only some are alarmed, or for different reasons. */
 function alarmedLanes({ all, endpoints }: AllTraffic): readonly Traffic[] {
   const alarmed = endpoints.filter(({ alarm }) => alarm !== null);
   if (all.alarm === null) return alarmed;
@@ -143,10 +138,9 @@ function processorWarnings({ traffic, missing, unhandled }: Watch, now: Date): r
     endpoint === '*' || (endpoint === 'default' && traffic.endpoints.length === 0)
       ? ''
       : ` at ${oneLine(endpoint, 80)}`;
-  // Types that lost the same processors share a sentence.
   const together = Map.groupBy(unhandled.waiting, ({ endpoint, since }) => `${since?.getTime() ?? ''} ${endpoint}`);
   const waiting = Array.from(together.values(), (some): Warning => {
-    const [{ endpoint, since }] = some as [UnhandledType, ...UnhandledType[]]; // a group has at least one
+    const [{ endpoint, since }] = some as [UnhandledType, ...UnhandledType[]];
     const types = some.map(({ type }) => type);
     const count = some.reduce((sum, each) => sum + each.count, 0);
     const where = `${typesText(types)}${named(endpoint)}`;
@@ -180,17 +174,12 @@ export function sinceText(at: Date, now: Date): string {
   return `${shortTime(at, now)} UTC (${age(now.getTime() - at.getTime())})`;
 }
 
-/** A gap of less than a second has digits. */
 function usualText(ms: number): string {
   const gap = ms < 10_000 ? `${Number((ms / 1_000).toPrecision(2))} s` : age(ms);
   return `at this hour, a delivery usually arrives every ${gap}`;
 }
 
-/**
- * `The last delivery arrived 6 s ago; at this hour, a delivery usually arrives every 8 s. 1 processor is running …`
- *
- * @param said - the warnings shown beside it, which are not repeated
- */
+/** @param said - the warnings shown beside it, which are not repeated */
 export function calmText(
   { traffic: { all }, processors }: Watch,
   now: Date,

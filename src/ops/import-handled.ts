@@ -10,14 +10,11 @@ import { operationsOf } from './operations-of.ts';
 
 /** The result of {@link importHandled}. */
 export interface ImportHandledReport {
-  /** The number of ids that this import recorded as processed. */
+  /** How many ids this import recorded as processed. */
   readonly imported: number;
-  /** The number of ids whose events were already processed. */
+  /** How many ids belong to events that were already processed. */
   readonly known: number;
-  /**
-   * Events in the inbox that are not processed. These events keep their state, and handlers still run for the pending
-   * ones.
-   */
+  /** Events that are in the inbox, but not processed. Handlers still run for the pending ones. */
   readonly notProcessed: readonly { readonly id: string; readonly state: EventState }[];
   /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;
@@ -48,12 +45,11 @@ const BATCH_IDS = 100;
 const LONGEST_ENDPOINT = 1_000;
 
 /**
- * Records the ids of events that other code has handled. hookbox treats a later delivery with one of these ids as a
- * duplicate, and no handler runs. Import the ids before you switch to hookbox, and once more afterwards.
+ * Records the ids of events that other code has handled. A later delivery with one of these ids is a duplicate, and no
+ * handler runs. Import the ids before you switch to hookbox, and once more afterwards. You can stop an import and
+ * repeat it, even while deliveries arrive.
  *
- * An event that is already in the inbox keeps its state. The report lists each event that was already in the inbox but
- * is not processed, because its handler may still run. You can stop an import and repeat it, even while deliveries
- * arrive.
+ * An event that is already in the inbox keeps its state.
  *
  * From an id alone, hookbox knows no type, time or body. Therefore, `ctx.superseded` ignores events imported in this
  * way, and a redelivery with a different body does not count as a conflict.
@@ -66,10 +62,9 @@ const LONGEST_ENDPOINT = 1_000;
  * import { importHandled } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const report = await importHandled(inbox, ['evt_1', 'evt_2'], { actor: 'ada', reason: 'the move to hookbox' });
  * console.log(`${report.imported} ids`);
- * await inbox.close();
  * ```
  */
 export async function importHandled(
@@ -125,7 +120,6 @@ async function* batches(ids: AsyncIterable<string> | Iterable<string>): AsyncGen
   if (batch.size > 0) yield [...batch];
 }
 
-/** A tombstone with nothing but an id. */
 function handledEvent(key: { readonly endpoint: string; readonly id: string }, now: number): ExportedEvent {
   return {
     ...key,

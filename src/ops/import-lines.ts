@@ -2,10 +2,9 @@ import { ConfigurationError } from '../errors.ts';
 import { LONGEST_LINE } from '../inbox/operator/transfer.ts';
 
 /**
- * The lines of a stream, in UTF-8 or UTF-16, with a byte order mark or without. Only a line feed ends a line: other characters at
- * which `readline` breaks lines may be part of JSON.
+ * The lines of a stream, in UTF-8 or UTF-16. Only a line feed ends a line: other characters at which `readline` breaks
+ * lines may be part of JSON.
  *
- * @param onRead - gets the number of bytes of each chunk
  * @throws ConfigurationError for a line of hundreds of megabytes, and for a compressed file
  */
 export async function* linesOf(
@@ -53,7 +52,7 @@ async function* textsOf(
   yield decoder === null ? decoderFor(head).decode(head) : decoder.decode();
 }
 
-/** The first bytes of compressed files, the name of the format, and the command that decompresses it. */
+/** First bytes, the name of the format, and the command that decompresses it. */
 const COMPRESSED: readonly (readonly [first: readonly number[], name: string, command: string])[] = [
   [[0x1f, 0x8b], 'gzip', 'gunzip'],
   [[0x28, 0xb5, 0x2f, 0xfd], 'zstd', 'unzstd'],
@@ -68,7 +67,6 @@ const UTF_16: readonly (readonly [first: readonly number[], encoding: 'utf-16le'
   [[0xfe, 0xff], 'utf-16be'],
   [[0x00, 0x7b], 'utf-16be'],
 ];
-/** The longest of these. */
 const FIRST_BYTES = 5;
 
 function decoderFor(head: Uint8Array): InstanceType<typeof TextDecoder> {

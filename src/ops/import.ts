@@ -19,7 +19,7 @@ import { plural } from './words/format.ts';
 export interface ImportReport extends ImportCounts {
   /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;
-  /** The types that the export lists as paused and that are now paused in this inbox. Absent if there are none. */
+  /** The types that are now paused in this inbox, as in the export. Absent if there are none. */
   readonly paused?: readonly EndpointType[];
 }
 
@@ -27,9 +27,8 @@ export interface ImportReport extends ImportCounts {
 export interface ImportOptions {
   /**
    * `true` for an export of your own inbox that was kept private. The import then also trusts the data outside the
-   * bodies, and pauses the types that the export lists as paused. Otherwise, each event is stored as not verified, and
-   * its entity is read from its body. Without `trusted`, the high-water mark of each entity is derived only from
-   * bodies, not from tombstones or from the marks in the export.
+   * bodies, and pauses the types that the export lists as paused. Otherwise, each event is stored as not verified, its
+   * entity is read from its body, and the high-water marks are derived only from bodies.
    *
    * @defaultValue `false`
    */
@@ -44,7 +43,6 @@ export interface ImportOptions {
   readonly dryRun?: boolean;
   /** Where the lines came from, such as a file name. The audit shows this text. */
   readonly from?: string;
-  /** Called with the counts so far. */
   readonly onProgress?: (counts: ImportCounts) => void;
   /** Stops after the current batch. The report then contains the counts so far. */
   readonly signal?: AbortSignal;
@@ -69,31 +67,26 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
  *
  * An event that is already in the inbox does not change, so you can repeat an import. However, if you resume a type
  * that an import paused, a second import pauses the type again. An event that was being handled is imported as pending
- * and due. Processors handle imported pending events like new ones. Stop the processors of the old inbox first;
- * otherwise, handlers may run twice for the same event.
+ * and due. Stop the processors of the old inbox first; otherwise, handlers may run twice for the same event.
  *
  * Each body is parsed again. A line whose body has a different id is rejected. A pending event that fits no current
- * schema becomes `dead(invalid)`. A time in the future is replaced by the current time. Set `trusted` to import an
- * export of your own inbox.
+ * schema becomes `dead(invalid)`. A time in the future is replaced by the current time.
  *
- * A faulty line ends the import; earlier lines remain imported. The error gives the line's number but never quotes
- * the line.
+ * A faulty line ends the import; earlier lines remain imported. The error gives the line's number but never quotes the
+ * line.
  *
- * @param lines - the lines of an export, with or without line endings, for example from `readline` or from
- * `exportEvents`
+ * @param lines - with or without line endings, for example from `readline` or from `exportEvents`
  * @throws ConfigurationError `INVALID_OPTION` for a faulty line, or an export that ends early
  * @example
  * ```ts
  * import { exportEvents, importEvents } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const from = sqliteInbox('shop.db');
- * const to = sqliteInbox('copy.db');
+ * await using from = sqliteInbox('shop.db');
+ * await using to = sqliteInbox('copy.db');
  * const lines = exportEvents(from, { actor: 'ada' });
  * const { imported } = await importEvents(to, lines, { actor: 'ada' }, { trusted: true });
  * console.log(`${imported} events`);
- * await from.close();
- * await to.close();
  * ```
  */
 export async function importEvents(
@@ -114,7 +107,7 @@ export async function importEvents(
   let records: ImportRecord[] = [];
   let characters = 0;
 
-  /** Imports what was read. The pauses come first, so that no processor begins to handle their events. */
+  /** The pauses come first, so that no processor begins to handle their events. */
   async function flush(): Promise<void> {
     for (const { reason, ...lane } of dryRun ? [] : pauses) {
       await operations.pauseType(lane, { ...by, ...(reason !== null && { reason }) });
@@ -170,7 +163,6 @@ export async function importEvents(
   }
 }
 
-/** Where in the export reading is. */
 type Place = 'before' | 'within' | 'after';
 
 const SAFE_AGAIN = 'Importing them again is safe.';

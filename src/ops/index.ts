@@ -1,6 +1,7 @@
 /**
  * Functions with which operators inspect and change stored events. The command `hookbox events` and the operators' page
- * call these functions.
+ * call these functions. Each throws a `ConfigurationError` `INVALID_OPTION` for an inbox without `operations`, such as
+ * `memoryInbox()`.
  *
  * @module
  */

@@ -17,32 +17,30 @@ import { watch, type Watch } from './watch.ts';
 
 /** The response to a Prometheus scrape. */
 export interface Metrics {
-  /** The value of the header `Content-Type`. */
   readonly contentType: string;
-  /** The metrics in the text format of Prometheus. */
   readonly text: string;
 }
 
 /**
  * Returns metrics for Prometheus. The metrics come from the inbox, so all processes report the same numbers, and no
- * numbers are lost in a restart. Counters start at zero with a new inbox and only grow. Labels are fixed names, your
- * endpoints, and at most 50 types from your handlers. Labels never contain text from a sender.
+ * numbers are lost in a restart. Labels are fixed names, your endpoints, and at most 50 types from your handlers.
+ * Labels never contain text from a sender.
  *
  * - `hookbox_events{state}`: the current number of events in this state, counted up to 10,000;
  *   `hookbox_events_capped{state}` is 1 if there are more
  * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 if no event is pending
- * - `hookbox_oldest_due_seconds`: the delay of the event that has waited longest for its attempt, not counting events of paused types
+ * - `hookbox_oldest_due_seconds`: the delay of the event that has waited longest for its attempt, not counting events
+ *   of paused types
  * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent`, `hookbox_rejecting`:
- *   traffic compared with earlier days; if you use several endpoints, there is also a series for each endpoint, with
- *   the label `endpoint`
+ *   traffic compared with earlier days
  * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events`,
- *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; if you use several
- *   endpoints, the last metric also has a series for each endpoint, with the label `endpoint`
+ *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors
  * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}`, and counters for
  *   conflicts, for reruns, and for discarded and ignored events
  * - `hookbox_answer_seconds`, `hookbox_handler_seconds`: histograms
  *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
+ * If you use several endpoints, the metrics of traffic and of when a processor was last seen also have a series for
+ * each endpoint, with the label `endpoint`.
  * @example
  * ```ts
  * import { metrics } from 'hookbox/ops';
@@ -156,7 +154,6 @@ function vitalSigns(
   ];
 }
 
-/** One series per type and, if processors name several endpoints, one per type and endpoint. */
 function lastSeenByType(handled: Watch['handled'], types: ReadonlySet<string>): Sample[] {
   const seen = new Map<string, Sample>();
   const see = (type: string, seenAt: Date, at: { readonly endpoint?: string }): void => {
@@ -169,7 +166,6 @@ function lastSeenByType(handled: Watch['handled'], types: ReadonlySet<string>): 
   for (const { endpoint, type, seenAt } of handled) {
     see(type, seenAt, {});
     if (!areSeveral) continue;
-    // A processor for every endpoint handles its types at each.
     for (const one of endpoint === '*' ? named.filter((other) => other.type === type) : [{ endpoint }])
       see(type, seenAt, { endpoint: one.endpoint });
   }
@@ -215,7 +211,7 @@ function counters(totals: readonly CountTotal[], types: ReadonlySet<string>): Fa
       value,
       labels: { ...(outcome && { outcome }), ...(by && { [by]: isKnown(detail) ? detail : 'other' }) },
     });
-    // `rate` misses the first event of a series that begins with it. Reasons are many, and most never occur.
+    // `rate` misses the first event of a series that begins with it.
     const zeros = by === 'reason' ? [] : by === 'type' ? [...types] : [''];
     const counted = totals.filter((total) => total.what === what);
     return [...zeros.map((detail) => sample(detail, 0)), ...counted.map(({ detail, count }) => sample(detail, count))];
@@ -246,7 +242,7 @@ function histogram(name: string, help: string, what: Counted, totals: readonly C
   }
   values.push({ metricName: `${name}_sum`, labels: {}, value: sum });
   values.push({ metricName: `${name}_count`, labels: {}, value: count });
-  // Only the buckets are kept, so the sum is an estimate; histogram_quantile does not use it.
+  // histogram_quantile does not use the sum.
   return { name, help: `${help}; the sum is estimated from bucket midpoints.`, type: 'histogram', values };
 }
 
@@ -265,7 +261,7 @@ export interface Sample {
   readonly metricName?: string;
 }
 
-/** The values of the label `type`: known types, those that handlers name or have named, and what the rest counts as. */
+/** Known types, those that handlers name or have named, and what the rest counts as. */
 function typeLabels(handled: Iterable<string>): ReadonlySet<string> {
   return new Set([...eventTypes, ...ownTypesAmong(handled), 'other', 'invalid']);
 }

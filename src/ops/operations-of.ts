@@ -2,7 +2,6 @@ import { ConfigurationError } from '../errors.ts';
 import type { AnyInbox, Operations } from '../inbox/contract.ts';
 import { kindOf } from '../known-options.ts';
 
-/** @throws ConfigurationError for an inbox without operations, such as `memoryInbox()`, and for anything else */
 export function operationsOf(inbox: Pick<AnyInbox, 'operations'>): Operations {
   if (typeof inbox !== 'object' || inbox === null) {
     const message = `The first argument must be an inbox, such as sqliteInbox('shop.db'), not ${kindOf(inbox)}.`;

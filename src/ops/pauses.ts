@@ -39,19 +39,17 @@ const OPTIONS: KnownOptions<PauseOptions> = { endpoint: true };
 const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
 
 /**
- * Pauses a type. Deliveries of the type are still stored and get a 200, but no processor on any machine starts to
- * handle events of the type until you call `resumeType`.
+ * Pauses a type. Deliveries of the type are still stored and get a 200, also in inline mode, but no processor on any
+ * machine starts to handle events of the type until you call `resumeType`.
  *
- * Handlers that are already running are not interrupted. If a processor is claiming an event at that moment, the
- * handler of the event may still start. Events of a paused type are never ignored. Newer events of the same entity wait
- * behind the events of a paused type, unless `ordering` is off. In inline mode, too, deliveries of a paused type are
- * stored and get a 200, and their events wait for a processor.
+ * Handlers that are already running are not interrupted. Events of a paused type are never ignored. Newer events of the
+ * same entity wait behind them, unless `ordering` is off.
  *
  * @returns the pause; `changed` is `false` if the type was already paused, in which case the earlier pause stays
  * unchanged
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`, a name that is empty or longer than 150 characters,
  * or an unseen type without `unseen`
- * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
  * @example
  * ```ts
  * import { pauseType } from 'hookbox/ops';
@@ -96,11 +94,11 @@ async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
 const MOST_MEANT = 3;
 
 /**
- * Resumes a type. Processors start to claim the pending events of the type within about a second, oldest first.
+ * Resumes a type. Processors start to claim its pending events within about a second, oldest first.
  *
  * @returns the pause that was ended, or `null` if the type was not paused
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`
- * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
  * @example
  * ```ts
  * import { resumeType } from 'hookbox/ops';
@@ -121,10 +119,7 @@ export async function resumeType(
 }
 
 /**
- * Lists paused types in order of endpoint and type. Each entry contains the operator who paused the type, the time, the
- * reason and the number of pending events.
- *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
+ * Lists paused types in order of endpoint and type.
  * @example
  * ```ts
  * import { pausedTypes } from 'hookbox/ops';
@@ -144,7 +139,6 @@ function laneOf(type: string, { endpoint = 'default' }: PauseOptions): EndpointT
   return { endpoint, type };
 }
 
-/** Why events wait although they are due. */
 export interface HeldUp {
   readonly paused: readonly StoredPause[];
   readonly hasProcessor: boolean;
@@ -197,7 +191,6 @@ export function pausedInWords({ type, endpoint, since, actor, reason }: StoredPa
 
 const MOST_ENDPOINTS = 5;
 
-/** A warning about a pause whose endpoint may be a typo. */
 export function strangerInWords(endpoint: string, named: readonly string[]): string | null {
   if (named.length === 0 || named.includes(endpoint)) return null;
   const shown = named.slice(0, MOST_ENDPOINTS).map((each) => oneLine(each, 40));

@@ -26,7 +26,6 @@ export interface PruneOptions {
   readonly dryRun?: boolean;
   /** Stops after the current batch. The report then contains the number of events pruned so far. */
   readonly signal?: AbortSignal;
-  /** Called with the number of events pruned so far. */
   readonly onProgress?: (pruned: number) => void;
 }
 
@@ -42,13 +41,13 @@ const GOAL_MS = 2;
 const REST = 4;
 
 /**
- * Turns settled events into tombstones. The bodies, error messages and conflicting bodies of these events are removed.
- * The ids of these events remain known, so redeliveries are still recognised as duplicates.
+ * Turns settled events into tombstones. Their bodies, error messages and conflicting bodies are removed. Their ids
+ * remain known, so redeliveries are still recognised as duplicates.
  *
- * `pruneEvents` works in small batches. After each batch, `pruneEvents` pauses several times as long as the batch took,
- * so deliveries are hardly affected. The audit line is written first, and its counts grow with each batch, so the line
- * is correct even if the process is killed. To continue after an interruption, call `pruneEvents` again. At the end,
- * `pruneEvents` also sums up counts and indexes new events, because serverless receivers do neither.
+ * `pruneEvents` works in small batches and pauses after each one, so deliveries are hardly affected. The counts of the
+ * audit line grow with each batch, so the line is correct even if the process is killed. To continue after an
+ * interruption, call `pruneEvents` again. At the end, `pruneEvents` also sums up counts and indexes new events, because
+ * serverless receivers do neither.
  *
  * @param criteria - the events to prune; only `processed` ones unless `states` is set
  * @throws ConfigurationError `INVALID_OPTION` for invalid criteria
@@ -57,11 +56,10 @@ const REST = 4;
  * import { pruneEvents } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * const inbox = sqliteInbox('shop.db');
+ * await using inbox = sqliteInbox('shop.db');
  * const monthAgo = new Date(Date.now() - 30 * 86_400_000);
  * const { pruned } = await pruneEvents(inbox, { settledBefore: monthAgo }, { actor: 'nightly job' });
  * console.log(`${pruned} events are tombstones now`);
- * await inbox.close();
  * ```
  */
 export async function pruneEvents(
@@ -94,7 +92,6 @@ export async function pruneEvents(
   return { pruned, audit };
 }
 
-/** Runs the upkeep that long-lived processors and receivers run once a minute. */
 export async function keepUp(inbox: AnyInbox, by: By, signal?: AbortSignal): Promise<void> {
   if (inbox.upkeep === undefined) return;
   const [newest] = (await operationsOf(inbox).search({}, { limit: 1 })).events;

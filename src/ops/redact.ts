@@ -3,21 +3,15 @@ import { isInstant } from '../events/instant.ts';
 import { JsonTokens } from '../events/json.ts';
 
 /**
- * Replaces what is personal or the merchant's business in the body of an event by made-up values of the same shape, so
- * that it can be shown to others. What changes and what stays:
+ * Replaces personal and business values in an event's body by made-up values of the same shape. Drawn with a random
+ * key, they cannot be guessed back, and the event stays valid. What changes and what stays:
  *
  * - ids keep their prefix and their length; the same id is replaced by the same one throughout the body
- * - texts keep their length, their spaces and punctuation, and which letters are capitals; digits, letters and marks
- *   beyond ASCII are replaced, too
- * - amounts and other numbers keep their digits before and after the point, and 0 stays 0; counts (`quantity`,
- *   `item_count`, `previous_quantity`, `current_quantity`) stay, because handlers decide by them and they identify no one
- * - times stay, and so do `type`, `object`, `status`, `currency`, `fulfillment_method`, true, false and null
- * - field names stay, unless they look like an id; white space and the order of the fields stay
+ * - texts keep their length, spaces, punctuation and capitals
+ * - numbers keep their digits before and after the point, and 0 stays 0; counts stay, because handlers decide by them
+ * - times, field names that do not look like an id, `type`, `object`, `status`, `currency`, `fulfillment_method`, true,
+ *   false and null stay
  *
- * An event of a type is still a valid one afterwards. Replacements are drawn with a key that is thrown away, so they cannot
- * be guessed back.
- *
- * @param body - the JSON of an event
  * @param key - for the same replacements in several bodies
  */
 export function redactBody(body: Uint8Array, key: Uint8Array = randomBytes(32)): Uint8Array {
@@ -64,7 +58,6 @@ export function redactBody(body: Uint8Array, key: Uint8Array = randomBytes(32)):
 const COUNTS = new Set(['quantity', 'item_count', 'previous_quantity', 'current_quantity']);
 const PLAIN_WORDS = new Set(['object', 'status', 'currency', 'fulfillment_method']);
 const ID = /^[a-z]{1,12}_(?=[^_]*[0-9A-Z])[A-Za-z0-9]{6,}$/;
-/** Times that do not exist, such as 30 February, stay too. */
 const TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/;
 /** Other values of these fields may be a text that a person wrote. */
 const WORD = /^[A-Za-z][\w-]{0,31}$/;
@@ -114,7 +107,6 @@ class Redaction {
     return prefix + drawn.join('');
   }
 
-  /** Numbers below a bound, the same for the same value. */
   #draws(value: string): (bound: number) => number {
     let block = 0;
     let bytes = Buffer.alloc(0);
@@ -151,7 +143,6 @@ function charactersFrom(first: number, count: number): readonly string[] {
   return Array.from({ length: count }, (_, n) => String.fromCodePoint(first + n));
 }
 
-/** Another character of the same kind; punctuation, white space and pictures stay. */
 function alike(character: string, letters: number, next: (bound: number) => number): string {
   if (/[0-9]/.test(character)) return String(next(10));
   if (/[a-z]/.test(character)) return String.fromCharCode(0x61 + next(letters));
@@ -164,7 +155,7 @@ function alike(character: string, letters: number, next: (bound: number) => numb
   return /\p{Lu}/u.test(character) && Buffer.byteLength(character) === 2 ? drawn.toUpperCase() : drawn;
 }
 
-/** The 0 of a digit's script. In Unicode, the ten digits of a script are consecutive. */
+/** The ten digits of a script are consecutive in Unicode. */
 function zeroOf(digit: string): number {
   const code = digit.codePointAt(0) ?? 0;
   let first = code;

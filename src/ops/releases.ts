@@ -7,13 +7,11 @@ import { Sums, type Percentiles, type Stats } from './stats.ts';
 import { operationsOf } from './operations-of.ts';
 import { age, latency, listed, number, percent, plural, relative } from './words/format.ts';
 
-/** The marks in a span, and how handlers have done since the newest. */
 export interface Changes {
   readonly marks: readonly Mark[];
   readonly types: readonly TypeChange[];
   /** the compared spans, in words */
   readonly spans: string;
-  /** the release that the later span begins with */
   readonly release: SinceRelease | null;
   readonly isReleaseUnnamed: boolean;
 }
@@ -22,10 +20,9 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * Compares how handlers have done since the newest release of a span (without one, since the newest secret; otherwise, in the span)
+ * Compares how handlers have done since the newest release of a span (or else the newest secret; or else in the span)
  * with the time before, which is as long as the span.
  *
- * @param counted - the span and its counts
  * @param label - the length of the span in words
  */
 export async function changesOf(
@@ -62,7 +59,7 @@ export async function changesOf(
   return { marks, types: typeChanges(earlier, later), spans, release, isReleaseUnnamed: !isReleaseNamed };
 }
 
-/** Looks through all pages of marks, as the newest may all be secrets; only a few are kept. */
+/** The newest marks may all be secrets. */
 async function hasRelease(operations: Marks, shown: readonly Mark[]): Promise<boolean> {
   let marks = shown;
   for (let until = Number.MAX_SAFE_INTEGER; !marks.some(({ kind }) => kind === 'release');) {
@@ -75,7 +72,6 @@ async function hasRelease(operations: Marks, shown: readonly Mark[]): Promise<bo
 }
 
 interface TypeFigures {
-  /** runs that ended as processed, failed or dead */
   readonly ended: number;
   readonly failed: number;
   readonly dead: number;
@@ -97,9 +93,8 @@ type TypesCounted = Pick<Stats, 'byType' | 'handlerMsByType'>;
 export interface SinceRelease {
   readonly name: string;
   readonly at: Date;
-  /** the length of the span before it, in words */
   readonly before: string;
-  /** the counts of the last hour; `null` if the release began within it */
+  /** `null` if the release began within the last hour */
   readonly lately: TypesCounted | null;
 }
 
@@ -112,7 +107,6 @@ async function typesIn(inbox: AnyInbox, spans: readonly CountSpan[]): Promise<re
   });
 }
 
-/** Types that fail more often than before come first, then those with the most failures. */
 function typeChanges(then: TypesCounted, now: TypesCounted): readonly TypeChange[] {
   const types = new Set([...Object.keys(then.byType), ...Object.keys(now.byType)]);
   return Array.from(types, (type) => ({ type, before: figuresOf(then, type), after: figuresOf(now, type) }))
@@ -138,7 +132,6 @@ function bad({ after: { failed, dead } }: TypeChange): number {
   return failed + dead;
 }
 
-/** In whole percents. */
 function worseBy(change: TypeChange): number {
   const { after, before } = change;
   if (comparisonOf(change).failures !== 'worse') return 0;
@@ -147,7 +140,6 @@ function worseBy(change: TypeChange): number {
 
 export type Comparison = 'worse' | 'not worse' | 'too few';
 
-/** The fewest runs of a span that can be compared. */
 const LEAST_RUNS = 10;
 /** Fewer failures may be chance. */
 const LEAST_FAILURES = 3;
@@ -213,10 +205,6 @@ export function failingMore(changes: readonly TypeChange[]): readonly TypeChange
 
 const MOST_NAMED = 3;
 
-/**
- * `order.shipped: 38% of its runs have failed since release 2026.11.2 began 5 h ago, compared with 1% in the 24 h before; in the
- * last hour, none failed.`
- */
 export function brokenInWords(changes: readonly TypeChange[], release: SinceRelease, now: Date): string {
   const since = `since release ${oneLine(release.name, MOST_OF_NAME)} began ${relative(release.at, now)}`;
   const named = changes.slice(0, MOST_NAMED).map(({ type, before, after }) => {
@@ -228,7 +216,6 @@ export function brokenInWords(changes: readonly TypeChange[], release: SinceRele
   return [...named, ...(more > 0 ? [`${plural(more, 'other type')} also failed more often.`] : [])].join(' ');
 }
 
-/** A release that broke hours ago may work now. */
 function latelyInWords(type: string, { lately }: SinceRelease): string {
   if (lately === null) return '';
   const figures = figuresOf(lately, type);

@@ -12,7 +12,6 @@ import { type Processing, type Unhandled, watch } from './watch.ts';
 export interface Stats {
   readonly since: Date;
   readonly until: Date;
-  /** The numbers of events now. */
   readonly now: Gauges;
   /** Events that no processor handles now, and events that were ignored because no processor handled their type. */
   readonly unhandled: Unhandled;
@@ -20,14 +19,12 @@ export interface Stats {
   readonly traffic: AllTraffic;
   /** Running and missing processors. */
   readonly processing: Processing;
-  /** Sums over the time span. */
   readonly totals: Totals;
   /**
    * Sums by type. `other` counts types that neither hookbox nor a handler names. `invalid` counts events that fit no
    * schema.
    */
   readonly byType: Readonly<Record<string, TypeTotals>>;
-  /** Rejected deliveries by reason. */
   readonly rejectedByReason: Readonly<Record<string, number>>;
   /**
    * How long responses took, in milliseconds, as upper bounds. `null` if nothing was measured; `Infinity` above a
@@ -36,7 +33,6 @@ export interface Stats {
   readonly answerMs: Percentiles;
   /** How long handlers ran, in milliseconds, as upper bounds. */
   readonly handlerMs: Percentiles;
-  /** How long handlers ran, by type. */
   readonly handlerMsByType: Readonly<Record<string, Percentiles>>;
   /** Redeliveries as a share of accepted deliveries, 0 to 1. */
   readonly redeliveryRate: number;
@@ -48,7 +44,6 @@ export interface Stats {
 
 /** One step of {@link Stats}. */
 export interface StatsStep extends Totals {
-  /** When the step begins. */
   readonly at: Date;
   readonly answerMs: Percentiles;
 }
@@ -81,13 +76,12 @@ const HOUR_MS = 60 * 60_000;
 const MAX_STEPS = 1_000;
 
 /**
- * Counts events by state and type over time. The result also contains the age of the oldest pending event, latencies
- * and rates.
+ * Counts events by state and type over time, with latencies and rates.
  *
  * hookbox keeps counts per minute for a day, and older counts per hour. A count belongs to the step in which its minute
  * or hour begins. For spans of more than a day, choose steps of whole hours.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an empty span, or an inbox without `operations`
+ * @throws ConfigurationError `INVALID_OPTION` for an empty span
  * @example
  * ```ts
  * import { stats } from 'hookbox/ops';
@@ -164,7 +158,6 @@ function part(some: number, all: number): number {
  * thousand lines.
  *
  * @param limit - the number of lines; 100 by default
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example
  * ```ts
  * import { rejectedDeliveries } from 'hookbox/ops';
@@ -257,13 +250,10 @@ export class Sums {
 }
 
 function figures<Name extends string>(names: readonly Name[], of: (name: Name) => number): Record<Name, number> {
-  return Object.fromEntries(names.map((name) => [name, of(name)])) as Record<Name, number>; // of exactly these names
+  return Object.fromEntries(names.map((name) => [name, of(name)])) as Record<Name, number>;
 }
 
-/**
- * Percentiles of durations, in milliseconds. Half of the durations were at most `p50`, 90 % at most `p90`, and 99 % at
- * most `p99`.
- */
+/** Durations in milliseconds. Half of them were at most `p50`, 90 % at most `p90`, and 99 % at most `p99`. */
 export interface Percentiles {
   readonly count: number;
   readonly p50: number | null;
@@ -272,7 +262,7 @@ export interface Percentiles {
   readonly max: number | null;
 }
 
-/** @param buckets - the count for each upper bound; a percentile is the upper bound of its bucket, so it is never too low */
+/** @param buckets - the count for each upper bound */
 export function percentilesOf(buckets: ReadonlyMap<number, number>): Percentiles {
   const filled = [...buckets].filter(([, times]) => times > 0).sort(([a], [b]) => a - b);
   const count = filled.reduce((sum, [, times]) => sum + times, 0);

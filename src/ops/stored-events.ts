@@ -4,23 +4,19 @@ import type { StoredEvent, EventState } from '../inbox/event.ts';
 
 export interface StoredEventFilter {
   readonly endpoint?: string;
-  /** one of these types */
   readonly types?: readonly string[];
-  /** in one of these states */
   readonly states?: readonly EventState[];
   /** stored after the event with this `seq` */
   readonly after?: number;
-  /** received then or later */
   readonly since?: Date;
-  /** received before then */
   readonly until?: Date;
 }
 
-/** Small enough that a page of the largest bodies still fits into memory. */
+/** A page of the largest bodies still fits into memory. */
 const PAGE = 50;
 
 /**
- * The stored events that fit, in the order of arrival, without those that arrive meanwhile.
+ * In the order of arrival, without events that arrive meanwhile.
  *
  * @param through - the `seq` of the last event; by default that of the newest
  */

@@ -8,15 +8,12 @@ export interface Traffic {
   /** `null` for all endpoints together. */
   readonly endpoint: string | null;
   /**
-   * When a delivery was last accepted, accurate to the second, minute or hour. `null` if unknown. hookbox examines the
-   * counts of the last 36 days.
+   * When a delivery was last accepted, accurate to the second, minute or hour, in the last 36 days. `null` if unknown.
    */
   readonly lastReceived: Date | null;
   /** The usual time between deliveries at this hour, in milliseconds. `null` if unknown or if deliveries are rare. */
   readonly usualGapMs: number | null;
-  /**
-   * Deliveries since the last accepted one or, if that one arrived in the last hour, all deliveries in the last hour.
-   */
+  /** Deliveries since the last accepted one, or in the last hour if that is longer. */
   readonly lately: {
     readonly since: Date;
     readonly accepted: number;
@@ -49,20 +46,15 @@ const WEEK_MS = 7 * DAY_MS;
 /** Silent: nothing for this long, while this many deliveries were expected. */
 const LEAST_SILENCE_MS = 10 * MINUTE_MS;
 const LEAST_EXPECTED = 50;
-/** Rejecting: this many rejections, at most a twentieth as many accepted, and at most a fifth of the expected number. */
+/** Rejecting: this many rejections, and few accepted compared with them and with the expected number. */
 const LEAST_REJECTED = 5;
 const MOST_ACCEPTED_OF_REJECTED = 1 / 20;
 const MOST_ACCEPTED_OF_EXPECTED = 1 / 5;
-/** Receivers write the counts of an endpoint once a second, so this many deliveries may not be counted yet. */
+/** Receivers write the counts of an endpoint only once a second. */
 const UNDER_WAY = 20;
-/** How far the search for the last accepted delivery reaches: most inboxes need only the first step. */
+/** Most inboxes need only the first step. */
 const LOOKED_BACK_MS = [2 * HOUR_MS, 36 * DAY_MS];
 
-/**
- * Compares the deliveries to an inbox, and to each of its endpoints, with earlier days.
- *
- * @param now - milliseconds since 1970
- */
 export async function trafficOf(inbox: AnyInbox, now: number): Promise<AllTraffic> {
   const operations = operationsOf(inbox);
   const [totals, { events }] = await Promise.all([operations.totals(), operations.search({}, { limit: 1 })]);
@@ -97,7 +89,7 @@ export async function trafficOf(inbox: AnyInbox, now: number): Promise<AllTraffi
       lately,
       alarm: isGivenUp || isUnsure ? null : alarmOf({ last, now, lately, history }),
     };
-  }) as [Traffic, ...Traffic[]]; // the first one is that of all
+  }) as [Traffic, ...Traffic[]];
   return { all, endpoints };
 }
 
@@ -122,15 +114,14 @@ export function alarmOf({
   return (expectedIn(span, history) ?? 0) >= LEAST_EXPECTED ? 'silent' : null;
 }
 
-/** The accepted deliveries of earlier hours, and when the first was counted. */
 export interface History {
   readonly hours: ReadonlyMap<number, number>;
   readonly begin: number;
 }
 
 /**
- * How many deliveries a span should have brought. For each hour the lowest usual number of it and its two neighbours counts, as
- * clocks may have changed by an hour, and a shop may open late. `null` without an earlier day.
+ * How many deliveries a span should have brought. For each hour, the lowest usual number of it and its neighbours
+ * counts, as clocks may have changed by an hour, and a shop may open late. `null` without an earlier day.
  */
 function expectedIn({ since, until }: CountSpan, history: History): number | null {
   let expected = 0;
@@ -144,8 +135,8 @@ function expectedIn({ since, until }: CountSpan, history: History): number | nul
 }
 
 /**
- * How many deliveries an hour usually brings: the median of the last seven days or, if lower, of the same weekday in the last
- * four weeks. `null` without an earlier day.
+ * The median of the last seven days or, if lower, of the same weekday in the last four weeks. `null` without an earlier
+ * day.
  *
  * @param until - only hours before this time count
  */
@@ -169,7 +160,6 @@ function hourOf(at: number): number {
   return Math.floor(at / HOUR_MS) * HOUR_MS;
 }
 
-/** The hours of earlier days that some spans, which reach from these times until now, are compared with. */
 async function hoursBefore(
   operations: Operations,
   begins: readonly number[],
@@ -193,7 +183,6 @@ async function hoursBefore(
   return (await operations.deliveries(apart, 'hour')).rows;
 }
 
-/** Reads counts from now on back until the last delivery of each endpoint is among them. */
 async function countsUntilLast(
   operations: Operations,
   endpoints: readonly Endpoint[],
@@ -239,7 +228,6 @@ function isAccepted(endpoint: Endpoint, { what, detail }: Pick<CountRow, 'what' 
   return endpoint === null ? what === 'stored' || what === 'duplicate' : what === 'arrived' && detail === endpoint;
 }
 
-/** The endpoints that deliveries were counted at, in the order of their names. */
 function endpointsIn(totals: readonly CountTotal[]): readonly string[] {
   const names = totals.flatMap(({ what, detail }) => {
     if (what === 'arrived') return detail;
@@ -254,7 +242,6 @@ function refusal(detail: string): { readonly reason: string; readonly endpoint: 
   return { reason: detail.slice(0, at), endpoint: detail.slice(at + 1) };
 }
 
-/** How many deliveries were accepted and rejected since then, and the most frequent reason. */
 function cameSince(endpoint: Endpoint, rows: readonly CountRow[], since: number): Omit<Traffic['lately'], 'since'> {
   const causes = new Map<string, number>();
   const lately = rows.filter(({ at }) => at >= since);
@@ -271,7 +258,7 @@ function cameSince(endpoint: Endpoint, rows: readonly CountRow[], since: number)
   };
 }
 
-/** A receiver that was killed or frozen may not have counted its last deliveries: then no endpoint is known to be silent. */
+/** A receiver that was killed may not have counted its last deliveries: then no endpoint is known to be silent. */
 function isAccountedFor(rows: readonly CountRow[], since: number): boolean {
   const arrived = rows.filter(({ what, at }) => what === 'arrived' && at >= since);
   return cameSince(null, rows, since).accepted <= sum(arrived) + UNDER_WAY;

@@ -56,8 +56,7 @@ export interface Unhandled {
   /** Events that have been pending for ten minutes and whose type no running processor handles. */
   readonly waiting: readonly UnhandledType[];
   /**
-   * Events that were ignored in the last seven days because no processor handled their type, and whose type a processor
-   * handles now.
+   * Events that were ignored in the last seven days for lack of a processor, and whose type a processor handles now.
    */
   readonly ignored: readonly IgnoredType[];
   /** The beginning of these seven days, to pass as the filter condition `ignoredSince`. */
@@ -70,7 +69,6 @@ async function unhandledEvents(inbox: AnyInbox, now: number): Promise<Unhandled>
   return { waiting, ignored: ignored.filter(({ handled }) => handled), ignoredSince: new Date(since) };
 }
 
-/** An endpoint whose processors are all gone. */
 export interface MissingProcessors {
   /** The endpoint; `*` for all endpoints. */
   readonly endpoint: string;
@@ -85,22 +83,17 @@ export interface Processing {
   /** Running processors, in order of their start. */
   readonly processors: readonly RunningProcessor[];
   /**
-   * For each type, when a processor that handles this type was last seen, at any endpoint. The key `*` stands for all
-   * types.
+   * For each type, when a processor that handles it was last seen, at any endpoint. The key `*` stands for all types.
    */
   readonly lastSeen: Readonly<Record<string, Date>>;
-  /**
-   * For each endpoint and type, when a processor that handles this type was last seen. `*` stands for all endpoints or
-   * all types.
-   */
+  /** The same for each endpoint and type. `*` stands for all endpoints or all types. */
   readonly handled: ProcessorsSeen['handled'];
-  /** Endpoints whose processors are all gone. */
   readonly missing: readonly MissingProcessors[];
 }
 
 /**
- * The endpoints that lost all their processors in the last seven days. A processor for every endpoint is not missing if processors
- * with named endpoints replaced it.
+ * The endpoints that lost all their processors in the last seven days. Processors with named endpoints replace one for
+ * every endpoint.
  */
 function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, now: number): MissingProcessors[] {
   const byEndpoint = Map.groupBy(handled, ({ endpoint }) => endpoint);
@@ -117,10 +110,10 @@ function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, now: nu
   });
 }
 
-/** Whether handlers run without a processor, as in inline mode: an event that came since then was processed. */
+/** Handlers run without a processor in inline mode. */
 async function isProcessedSince(inbox: AnyInbox, { endpoint, since }: MissingProcessors): Promise<boolean> {
   const at = endpoint === '*' ? {} : { endpoint };
   const { events } = await operationsOf(inbox).search({ ...at, states: ['processed'], since }, { limit: 1 });
-  // The last attempts of the processors may have ended some minutes later.
+  // Attempts of the last processors may have ended some minutes later.
   return (events[0]?.settledAt?.getTime() ?? 0) > since.getTime() + PRESENT_MS;
 }

@@ -13,7 +13,7 @@ interface BodyChange {
 
 export type BodyDiff =
   | { readonly kind: 'changes'; readonly changes: readonly BodyChange[]; readonly more: boolean }
-  /** only the text differs, such as white space, order or `1.0` for `1`; from this byte on */
+  /** only the text differs, such as white space or order, from this byte on */
   | { readonly kind: 'same meaning'; readonly at: number }
   /** no difference in the values that were compared */
   | { readonly kind: 'too large'; readonly at: number }
@@ -78,7 +78,7 @@ function compare(path: string, was: Shown, is: Shown, changes: BodyChange[]): vo
     changes.push({ path: within(path, is.node, name), was: null, is: brief(child.masked) });
 }
 
-/** By name or place; repeated names get a number. */
+/** Repeated names get a number. */
 function childrenOf({ node, masked }: Shown): Map<string, Shown> {
   const seen = new Map<string, number>();
   const children = new Map<string, Shown>();
@@ -105,7 +105,6 @@ function isHidden({ node, masked }: Shown): boolean {
   return masked.kind === 'text' && masked.value === MASKED && (node.kind !== 'text' || node.value !== MASKED);
 }
 
-/** The order of names does not matter. */
 function isSame(one: JsonNode, other: JsonNode): boolean {
   if (one.kind !== other.kind) return false;
   if (one.kind === 'number') return one.value === other.value || isSameNumber(one.value, other.value);

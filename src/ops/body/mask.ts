@@ -2,15 +2,11 @@ import { ConfigurationError } from '../../errors.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { unquoted, jsonText, JsonTokens } from '../../events/json.ts';
 
-/** What stands in the place of a masked value. */
 export const MASKED = '•••';
 const MASKED_JSON = JSON.stringify(MASKED);
 
-/** Hides the values of some fields. */
 export interface Mask {
-  /** whether there are any */
   readonly masks: boolean;
-  /** The body with `"•••"` for each masked value, and everything else as it was. */
   readonly mask: (body: Uint8Array) => Uint8Array;
   /** Why a filter would tell what a masked value is, or `null`. */
   readonly refusal: (filter: EventFilter) => string | null;
@@ -19,15 +15,14 @@ export interface Mask {
 /** A name as `.name`, a place of a list as `[3]`, any place as `[]`. */
 type Step = string;
 
-/** The steps that may follow in the paths that have matched so far. */
 interface Branch {
   masked: boolean;
   readonly next: Map<Step, Branch>;
 }
 
 /**
- * Reads paths such as `data.customer.email` or `data.items[].name`. `[3]` is one place of a list; where a path has no
- * brackets it reaches through lists all the same, so `data.items.name` masks no less than `data.items[].name`.
+ * Reads paths such as `data.customer.email` or `data.items[].name`. `[3]` is one place of a list; a path without
+ * brackets reaches through lists too.
  *
  * @throws ConfigurationError for anything but such a path
  */
@@ -81,8 +76,8 @@ function stepsOrNone(path: string): readonly Step[] {
 }
 
 /**
- * Whether one path leads to the other, or into it. A path that cannot be read might lead anywhere. Places are left out: masking too
- * much is better than too little.
+ * Whether one path leads into the other. A path that cannot be read might lead anywhere. Masking too much is better
+ * than too little.
  */
 function overlaps(one: readonly Step[], other: readonly Step[]): boolean {
   const [names, others] = [one, other].map((steps) => steps.filter((step) => step.startsWith('.'))) as [Step[], Step[]];
@@ -90,7 +85,6 @@ function overlaps(one: readonly Step[], other: readonly Step[]): boolean {
   return names.slice(0, shorter).join('') === others.slice(0, shorter).join('');
 }
 
-/** Where reading is in a container. */
 interface Level {
   readonly branches: readonly Branch[];
   readonly isList: boolean;
@@ -130,12 +124,12 @@ function masked(body: Uint8Array, root: Branch): Uint8Array {
   return Buffer.from(pieces.join(''));
 }
 
-/** The branches that the next value of a container is at, each once, however many ways lead to it through lists in lists. */
+/** Each branch once, however many ways lead to it through lists in lists. */
 function following(level: Level): readonly Branch[] {
   if (!level.isList) return level.branches.flatMap(({ next }) => next.get(`.${level.name}`) ?? []);
   const place = `[${level.place}]`;
   level.place += 1;
-  const found = new Set(level.branches); // paths without brackets go on through the list
+  const found = new Set(level.branches);
   for (const { next } of level.branches) {
     for (const step of ['[]', place]) {
       const branch = next.get(step);

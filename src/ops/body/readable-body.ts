@@ -1,7 +1,7 @@
 import { jsonText, JsonTokens, unquoted, type JsonKind } from '../../events/json.ts';
 import { printableJson } from '../../printable.ts';
 
-/** A body in lines. Lines of a body that is not JSON are indented, so that none looks like a line of hookbox. */
+/** Lines of a body that is not JSON are indented, so that none looks like a line of hookbox. */
 export function readableBody(body: Uint8Array): readonly string[] {
   const json = jsonText(body);
   if (json !== null) return printableJson(prettyJson(json)).split('\n');
@@ -13,7 +13,7 @@ export function readableBody(body: Uint8Array): readonly string[] {
 const DEEPEST = 40;
 
 /**
- * Indents JSON. Only white space changes; numbers, escapes and repeated names stay.
+ * Only white space changes; numbers, escapes and repeated names stay.
  *
  * @param text - valid JSON
  */
@@ -60,7 +60,6 @@ export interface JsonNode {
 
 interface JsonTree {
   readonly root: JsonNode;
-  /** whether values were omitted */
   readonly leftOut: boolean;
 }
 
@@ -78,8 +77,7 @@ interface Growing extends JsonNode {
 }
 
 /**
- * The tree of a JSON text with all digits of numbers and repeated names. The limits bound the work, because deliveries wait
- * meanwhile.
+ * The limits bound the work, because deliveries wait meanwhile.
  *
  * @param text - valid JSON
  */
@@ -89,7 +87,6 @@ export function jsonTree(text: string, { values = 2_000, depth = 32 }: TreeLimit
   let kept = 0;
   let skipped = 0;
   let stopped = false;
-  /** open brackets of omitted values */
   let beyond = 0;
   let name: string | null = null;
 

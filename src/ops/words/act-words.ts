@@ -7,16 +7,12 @@ import { DEFAULT_ENDPOINT } from '../../processing/endpoint.ts';
 import type { BulkOutcome } from '../bulks.ts';
 import { number, listed, percent, plural } from './format.ts';
 
-/** The words for an action, in each tense. */
 interface ActWords {
-  /** before, during and after the action, and after a cancellation */
   readonly will: string;
   readonly does: string;
   readonly did: string;
   readonly wasTo: string;
-  /** what became of an event */
   readonly done: string;
-  /** why it was left alone */
   readonly notNeeded: string;
   readonly changed: string;
 }
@@ -51,7 +47,6 @@ export const ACT_WORDS = {
   },
 } as const satisfies Record<Act, ActWords>;
 
-/** What was done to an event by an action of the audit. */
 export function actInWords(act: EventAct['act']): string {
   if (act === 'erase') return 'erased';
   return Object.hasOwn(ACT_WORDS, act) ? ACT_WORDS[act as Act].done : act;
@@ -63,10 +58,9 @@ export const VIA_WORDS = {
   code: 'in code',
 } as const satisfies Record<EventAct['via'], string>;
 
-/** The events of a list that an action would be done to. */
 export interface ActedOn {
   readonly states: readonly EventState[];
-  /** `null` where it cannot be told how many there are */
+  /** `null` if unknown */
   readonly count: Pick<EventCount, 'count' | 'more'> | null;
 }
 
@@ -80,12 +74,10 @@ export function actOnAll(act: Act, { states, count }: ActedOn, isOfAll: boolean)
   return `${verb} ${count.count === 1 ? `this ${which} event` : `these ${number(count.count)} ${which} events`}${now}`;
 }
 
-/** How much of a bulk action is done, from 0 to 1. */
 export function doneOf({ worked, total }: Pick<Bulk, 'worked' | 'total'>): number {
   return total === 0 ? 1 : worked / total;
 }
 
-/** The state of a bulk action in a few words. */
 export function stateInWords({ state, stopped, worked, total }: Bulk): string {
   switch (state) {
     case 'previewed':
@@ -100,14 +92,12 @@ export function stateInWords({ state, stopped, worked, total }: Bulk): string {
   }
 }
 
-/** Which of the found events an action applies to. */
 const APPLIES_TO = {
   rerun: '. A rerun includes dead events. It includes ignored and discarded events only if the filter names them',
   discard: '',
   'retry-now': '. Only events that failed and are waiting for their next attempt can be retried now',
 } as const satisfies Record<Bulk['act'], string>;
 
-/** Says in one sentence what will happen, or has happened. */
 export function sentenceOf(
   bulk: Pick<Bulk, 'act' | 'state' | 'force' | 'total' | 'breakdown'> & Partial<Pick<Bulk, 'counts'>>,
 ): string {
@@ -178,7 +168,6 @@ function statesInWords({ breakdown, total }: Pick<Bulk, 'breakdown' | 'total'>):
   return listed(parts);
 }
 
-/** The current state of an event that a bulk action acted on. */
 export function fateInWords(act: Act, fate: BulkFate): string {
   if (fate === 'dead' && act === 'rerun') return 'dead again';
   if (fate === 'discarded' && act === 'discard') return 'still discarded';
@@ -186,7 +175,7 @@ export function fateInWords(act: Act, fate: BulkFate): string {
   return { ...words, processed: fate, dead: fate, ignored: fate, discarded: fate, erased: fate }[fate];
 }
 
-/** The filter for the events in this state; `null` for erased events, which cannot be listed. */
+/** `null` for erased events, which cannot be listed. */
 export function filterOfFate(bulk: number, fate: BulkFate): EventFilter | null {
   if (fate === 'erased') return null;
   if (fate === 'waiting' || fate === 'retrying') return { bulk, states: ['pending'], retrying: fate === 'retrying' };

@@ -18,12 +18,11 @@ const DEAD_REASONS = {
   invalid: 'it does not fit the schema',
 } as const satisfies Record<DeadReason, string>;
 
-/** How long an attempt took. hookbox detects a crash only when the lease expires. */
+/** hookbox detects a crash only when the lease expires. */
 export function afterHowLong(outcome: Attempt['outcome'], duration: string): string {
   return outcome === 'crashed' ? `, detected after ${duration}` : ` after ${duration}`;
 }
 
-/** When an event is tried next, as text for its timeline. The text marks a future attempt as still to come. */
 export function dueInWords(at: Date, wasTried: boolean, now: Date): string {
   const which = wasTried ? 'next' : 'first';
   return at > now
@@ -39,7 +38,7 @@ export function causeOfRetry(sample: EventSummary['lastError']): string {
   return sample === null ? 'no error text' : `${sample.name}: ${sample.message}`;
 }
 
-/** The state of an event, with what an operator wants to know with it: `dead (failed)`, `pending (retrying)`. */
+/** `dead (failed)`, `pending (retrying)` */
 export function stateText({
   state,
   deadReason,
@@ -71,13 +70,13 @@ export function resultInWords(act: Act, result: ActResult): string {
   }
 }
 
-/** A sentence in parts: an event in it is a link on the page. */
+/** An event in it is a link on the page. */
 export type WaitWords = readonly (string | EventKey)[];
 
 const MOST_OF_ERROR = 160;
 const TIMES: Readonly<Record<number, string>> = { 1: 'once', 2: 'twice' };
 
-/** Why an event waits, as a phrase after its name: `waits behind evt_1, which has failed twice`. */
+/** `waits behind evt_1, which has failed twice` */
 export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): WaitWords {
   switch (wait?.reason) {
     case undefined:
@@ -108,7 +107,7 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
   }
 }
 
-/** The same in a few words, for a row of a list: `behind evt_1`, `due in 5 min`, `type paused`; empty without a wait. */
+/** For a row of a list: `behind evt_1`, `due in 5 min`, `type paused`; empty without a wait. */
 export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
   switch (wait?.reason) {
     case undefined:
@@ -134,7 +133,6 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
   }
 }
 
-/** Why the blocking event has not been settled, after `which`. */
 export function blockerInWords({ event, runningSince, paused = false, waiting }: Blocker, now: Date): string {
   const why = paused ? 'is waiting because its type is paused' : unsettledInWords(event, runningSince, now);
   return `${why}${behindIt(waiting)}`;
@@ -186,9 +184,7 @@ function since(at: Date, now: Date): string {
 
 const MOST_OF_GROUP_NAME = 80;
 
-/** Names a group of events by one of its errors, shortened. */
 export function groupInWords(fingerprint: string, sample: GroupSample): string {
-  // Events without an error are grouped by the reason.
   const reason = deadReasons.find((each) => each === fingerprint);
   const error = sample === 'unasked' ? null : sample;
   if (error === null && reason === undefined) {
@@ -200,20 +196,18 @@ export function groupInWords(fingerprint: string, sample: GroupSample): string {
 /** Searches per screen. */
 const MOST_SEARCHES = 50;
 
-/** Where an error of a group may be found. */
 export interface GroupPlace {
   readonly fingerprint: string;
-  /** whether it is a group of retrying events */
   readonly retrying?: boolean;
   /** a bulk action on the whole group, whose events are known for a week */
   readonly bulk?: number;
 }
 
-/** An error of a group; `null` if the group is empty now, `'unasked'` if there were too many searches. */
+/** `null` if the group is empty now, `'unasked'` if there were too many searches */
 type GroupSample = EventSummary['lastError'] | 'unasked';
 export type GroupSamples = (place: GroupPlace) => Promise<GroupSample>;
 
-/** Finds an error for each fingerprint; each group is searched once. */
+/** Searches each group only once. */
 export function groupSamples(inbox: AnyInbox): GroupSamples {
   const known = new Map<string, Promise<GroupSample>>();
   let searches = 0;
@@ -237,7 +231,6 @@ export function groupSamples(inbox: AnyInbox): GroupSamples {
 
   async function find({ fingerprint, retrying = false, bulk }: GroupPlace): Promise<GroupSample> {
     const group: EventFilter = retrying ? { retrying, fingerprint } : { states: ['dead'], fingerprint };
-    // Rerun and discarded events have left the group.
     for (const filter of [...(bulk === undefined ? [] : [{ bulk }]), group]) {
       const event = await newest(filter);
       const error = event === null || event === 'unasked' ? event : await errorOf(event, fingerprint);

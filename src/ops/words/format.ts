@@ -20,7 +20,6 @@ export function bounded({ count, more }: { readonly count: number; readonly more
   return more ? `${number(count)}+` : number(count);
 }
 
-/** `1 event`, `12 events`; words with another plural bring it along. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
@@ -95,7 +94,6 @@ export function shortTime(at: Date, now: Date): string {
   return timeOnDay(at, now, at.getUTCFullYear() === now.getUTCFullYear() ? dayAndMonth : dayOfAnotherYear);
 }
 
-/** The same without a year, for an axis. */
 export function axisTime(at: Date, now: Date): string {
   return timeOnDay(at, now, dayAndMonth);
 }

@@ -4,7 +4,7 @@ const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_4
 const DURATION = /^(?:\d+(?:\.\d+)?\s*(?:ms|s|min|m|h|d)\s*)+$/;
 const PART = /(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)/g;
 
-/** Milliseconds of a text such as `5m`, `30 min`, `1h 30m`, `250ms` or `0`; `null` for anything else. */
+/** `5m`, `30 min`, `1h 30m`, `250ms` or `0`; `null` for anything else. */
 export function parseDuration(text: string): number | null {
   const trimmed = text.trim();
   if (trimmed === '0') return 0;
@@ -15,10 +15,10 @@ export function parseDuration(text: string): number | null {
 }
 
 /**
- * A time as people name it: `2h` ago, a date, a date-time, or as the page and the command write it: `14:00`, the last time that it
- * was, or `31 Jan 08:00`. Without a zone it is UTC. `null` for anything else.
+ * `2h` ago, a date, a date-time, `14:00` (the last time that it was), or `31 Jan 08:00`. Without a zone it is UTC.
+ * `null` for anything else.
  *
- * @param now - the time to count back from, in milliseconds since 1970
+ * @param now - milliseconds since 1970
  */
 export function parseTime(text: string, now: number): Date | null {
   // 0 could mean 1970 or now, so it is invalid.
@@ -40,7 +40,7 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const SHORT =
   /^(?:(?<day>\d{1,2}) (?<month>[a-z]{3})[a-z]*(?: (?<year>\d{4}))?,? )?(?<time>\d{1,2}:\d{2}(?::\d{2})?)(?: ?UTC)?$/i;
 
-/** Reads the output of `shortTime`. Without a year or a day, it is the last such time. */
+/** Without a year or a day, it is the last such time. */
 function shortInstantOf(text: string, now: number): number | null {
   const { day, month, year, time } = SHORT.exec(text)?.groups ?? {};
   if (time === undefined) return null;

@@ -2,7 +2,6 @@ import type { AnyInbox } from '../../inbox/contract.ts';
 import { isReason, type Reason } from '../../receive/outcome.ts';
 import { oneLine } from '../../printable.ts';
 
-/** The advice may depend on the database. */
 type Cause = readonly [cause: string, advice: string | { readonly file: string; readonly postgres: string }];
 
 const FORGED_OR_SECRET =
