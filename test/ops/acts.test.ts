@@ -2,7 +2,6 @@ import type Database from 'better-sqlite3';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { InboxUnavailableError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { EventKey } from '../../src/inbox/event.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
@@ -12,7 +11,7 @@ import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { testActs } from './acts.conformance.ts';
-import { bury, FAILED, handled } from './events-in-states.ts';
+import { bury, FAILED, handled, key } from './events-in-states.ts';
 import { testRetryNow, type RetriedStore } from './retry-now.conformance.ts';
 
 const ADA: By = { actor: 'ada', reason: 'the shop was down', now: START + 1_000 };
@@ -69,10 +68,6 @@ it('several events are moved all or none: where the audit cannot be written, not
 it('an inbox that cannot be looked into says so', async () => {
   await expect(rerunEvents(memoryInbox(), [key('evt')], ADA)).rejects.toThrow('sqliteInbox');
 });
-
-function key(id: string): EventKey {
-  return { endpoint: 'default', id };
-}
 
 function rowOf(id: string): Record<string, unknown> {
   const row = database.prepare('SELECT * FROM hookbox_events WHERE id = ?').get(id);

@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { EventKey } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { cancelBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
@@ -14,7 +13,7 @@ import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { testBulks, type Written } from './bulks.conformance.ts';
 import { testBulkOutcomes } from './bulk-outcome.conformance.ts';
-import { bury, handled, invalidThen, plantDead } from './events-in-states.ts';
+import { bury, handled, invalidThen, key, plantDead } from './events-in-states.ts';
 
 const NOW = START + 1_000;
 const DAY_MS = 24 * 3_600_000;
@@ -168,10 +167,6 @@ function plant(ids: readonly string[]): void {
 
 function ids(count: number): string[] {
   return Array.from({ length: count }, (_, n) => `evt_${n}`);
-}
-
-function key(id: string): EventKey {
-  return { endpoint: 'default', id };
 }
 
 function statesOf(ids: readonly string[]): unknown[] {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
@@ -8,7 +8,8 @@ import { rerun } from '../../src/ops/act-on-events.ts';
 import { invalidIncoming, later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
-import { ANY, handled, invalidThen } from './events-in-states.ts';
+import { suite } from '../helpers/suite.ts';
+import { ANY, attempt, committed, handled, invalidThen, key } from './events-in-states.ts';
 
 /** An empty inbox, and what is done to its tables. */
 export interface GroupedStore {
@@ -34,118 +35,108 @@ export function dead(message: string, name = 'Error'): Settlement {
 }
 
 /** How dead events are grouped, whatever keeps them. `open` gives an inbox that is closed when the test is over. */
-export function testDeadGroups(name: string, open: () => Promise<GroupedStore>): void {
-  describe(name, () => {
-    it('are grouped by what their errors say, the largest group first', async () => {
-      const { inbox } = await open();
-      await handled(inbox, dead('no order ord_1 in the shop'), orderEvent('evt_1', { receivedAt: START }));
-      await handled(inbox, dead('the till is shut'), orderEvent('evt_2'));
-      await handled(inbox, dead('no order ord_3 in the shop'), orderEvent('evt_3'));
-      await handled(inbox, dead('no order ord_4 in the shop'), orderEvent('evt_4'));
-      await handled(inbox, { outcome: 'processed' }, orderEvent('evt_5'));
-      await inbox.accept(invalidIncoming({ id: 'evt_6', body: '{"id":"evt_6"}' }), later());
+export const testDeadGroups = suite((open: () => Promise<GroupedStore>) => {
+  it('are grouped by what their errors say, the largest group first', async () => {
+    const { inbox } = await open();
+    await handled(inbox, dead('no order ord_1 in the shop'), orderEvent('evt_1', { receivedAt: START }));
+    await handled(inbox, dead('the till is shut'), orderEvent('evt_2'));
+    await handled(inbox, dead('no order ord_3 in the shop'), orderEvent('evt_3'));
+    await handled(inbox, dead('no order ord_4 in the shop'), orderEvent('evt_4'));
+    await handled(inbox, { outcome: 'processed' }, orderEvent('evt_5'));
+    await inbox.accept(invalidIncoming({ id: 'evt_6', body: '{"id":"evt_6"}' }), later());
 
-      const groups = await deadGroups(inbox);
-      expect(groups.map(({ count, more, reason, sample }) => ({ count, more, reason, sample }))).toEqual([
-        { count: 3, more: false, reason: 'failed', sample: { name: 'Error', message: 'no order ord_4 in the shop' } },
-        {
-          count: 1,
-          more: false,
-          reason: 'invalid',
-          // No handler was given it; what does not fit is said instead.
-          sample: { name: 'InvalidEvent', message: expect.stringContaining('type: ') },
-        },
-        { count: 1, more: false, reason: 'failed', sample: { name: 'Error', message: 'the till is shut' } },
-      ]);
-      expect(groups[0]).toMatchObject({
-        fingerprint: print('no order ord_9 in the shop'),
-        newest: { id: 'evt_4', fingerprint: groups[0]?.fingerprint },
-        oldest: { id: 'evt_1' },
-      });
-    });
-
-    it('are in the order of their newest events where they are equally large', async () => {
-      const { inbox } = await open();
-      // In the order of their fingerprints they would be mixed up.
-      const messages = ['till', 'printer', 'stock', 'courier', 'invoice', 'card'].map((what) => `no ${what} answers`);
-      for (const [n, message] of messages.entries()) {
-        await handled(inbox, dead(message), orderEvent(`evt_${n}a`), orderEvent(`evt_${n}b`));
-      }
-      await handled(inbox, dead('alone'), orderEvent('evt_last'));
-      expect((await deadGroups(inbox)).map(({ sample }) => sample?.message)).toEqual([
-        ...messages.toReversed(),
-        'alone',
-      ]);
-    });
-
-    it('whose runs went away without a word, or that died before there were fingerprints, are a group by their reason', async () => {
-      const { inbox, plantDead } = await open();
-      await store(inbox, orderEvent('evt_1'));
-      for (let crash = 0; crash < 3; crash += 1) {
-        await inbox.claimOne(orderEvent('evt_1'), { ...ANY, leaseMs: 1, now: START + crash * 10 });
-      }
-      await inbox.claim({ ...ANY, types: [], now: START + 100 }, 1);
-      await plantDead(orderEvent('evt_2'), orderEvent('evt_3'));
-
-      expect((await deadGroups(inbox)).map(({ fingerprint, count }) => [fingerprint, count])).toEqual([
-        ['failed', 2],
-        ['crashed', 1],
-      ]);
-    });
-
-    it('have no fingerprint any more once they are anything else', async () => {
-      const { inbox, named } = await open();
-      const failed = dead('the till is shut');
-
-      const events = ['rerun', 'claimed', 'replaced', 'in a transaction'].map((id) => orderEvent(id));
-      for (const event of events) await inbox.accept({ ...event, verified: event.id !== 'replaced' }, later());
-      for (const event of events) {
-        const claimed = await inbox.claimOne(event, { ...ANY, now: START });
-        if (typeof claimed === 'string') throw new Error(claimed);
-        if (event.id === 'in a transaction') {
-          await inbox.transaction(claimed.lease, () => {}, { now: () => START, signal: new AbortController().signal });
-        } else {
-          await inbox.settle(claimed.lease, failed, START);
-        }
-      }
-      expect(await named()).toEqual(['rerun', 'claimed', 'replaced']);
-
-      expect(await rerun(inbox, { endpoint: 'default', id: 'rerun' })).toBe('rerun');
-      await inbox.claimOne(orderEvent('claimed'), { ...ANY, now: START });
-      await inbox.accept(orderEvent('replaced', { total: 1 }), later());
-      expect(await named()).toEqual([]);
-    });
-
-    it('whose body was invalid and became valid are in no group', async () => {
-      const { inbox } = await open();
-      await inbox.accept(invalidThen(orderEvent('evt_1')), later());
-      expect(await deadGroups(inbox)).toHaveLength(1);
-      expect(await rerun(inbox, { endpoint: 'default', id: 'evt_1' })).toBe('rerun');
-      expect(await deadGroups(inbox)).toEqual([]);
-    });
-
-    it('whose bodies are gone are in no group, and only found by their state', async () => {
-      const { inbox, bury } = await open();
-      await store(inbox, invalidThen(orderEvent('invalid')));
-      const error = { name: 'Error', message: 'down', stack: null };
-      await handled(inbox, { outcome: 'dead', reason: 'failed', error }, orderEvent('one'), orderEvent('other'));
-      for (const id of ['invalid', 'one']) await bury(id);
-      expect(await deadGroups(inbox)).toMatchObject([{ reason: 'failed', count: 1, newest: { id: 'other' } }]);
-    });
-
-    it('are counted up to ten thousand a group, and shown in two hundred groups', async () => {
-      const { inbox, fillGroups } = await open();
-      await fillGroups();
-      const groups = await deadGroups(inbox);
-      expect(groups).toHaveLength(200);
-      expect(groups[0]).toMatchObject({
-        fingerprint: 'zzz',
-        count: 10_000,
-        more: true,
-        newest: { id: 'evt_10001' },
-        oldest: { id: 'evt_1' },
-      });
-      expect(groups[1]).toMatchObject({ count: 1, more: false });
+    const groups = await deadGroups(inbox);
+    expect(groups.map(({ count, more, reason, sample }) => ({ count, more, reason, sample }))).toEqual([
+      { count: 3, more: false, reason: 'failed', sample: { name: 'Error', message: 'no order ord_4 in the shop' } },
+      {
+        count: 1,
+        more: false,
+        reason: 'invalid',
+        // No handler was given it; what does not fit is said instead.
+        sample: { name: 'InvalidEvent', message: expect.stringContaining('type: ') },
+      },
+      { count: 1, more: false, reason: 'failed', sample: { name: 'Error', message: 'the till is shut' } },
+    ]);
+    expect(groups[0]).toMatchObject({
+      fingerprint: print('no order ord_9 in the shop'),
+      newest: { id: 'evt_4', fingerprint: groups[0]?.fingerprint },
+      oldest: { id: 'evt_1' },
     });
   });
-}
+
+  it('are in the order of their newest events where they are equally large', async () => {
+    const { inbox } = await open();
+    // In the order of their fingerprints they would be mixed up.
+    const messages = ['till', 'printer', 'stock', 'courier', 'invoice', 'card'].map((what) => `no ${what} answers`);
+    for (const [n, message] of messages.entries()) {
+      await handled(inbox, dead(message), orderEvent(`evt_${n}a`), orderEvent(`evt_${n}b`));
+    }
+    await handled(inbox, dead('alone'), orderEvent('evt_last'));
+    expect((await deadGroups(inbox)).map(({ sample }) => sample?.message)).toEqual([...messages.toReversed(), 'alone']);
+  });
+
+  it('whose runs went away without a word, or that died before there were fingerprints, are a group by their reason', async () => {
+    const { inbox, plantDead } = await open();
+    await store(inbox, orderEvent('evt_1'));
+    for (let crash = 0; crash < 3; crash += 1) {
+      await inbox.claimOne(orderEvent('evt_1'), { ...ANY, leaseMs: 1, now: START + crash * 10 });
+    }
+    await inbox.claim({ ...ANY, types: [], now: START + 100 }, 1);
+    await plantDead(orderEvent('evt_2'), orderEvent('evt_3'));
+
+    expect((await deadGroups(inbox)).map(({ fingerprint, count }) => [fingerprint, count])).toEqual([
+      ['failed', 2],
+      ['crashed', 1],
+    ]);
+  });
+
+  it('have no fingerprint any more once they are anything else', async () => {
+    const { inbox, named } = await open();
+    const failed = dead('the till is shut');
+
+    const events = ['rerun', 'claimed', 'replaced', 'in a transaction'].map((id) => orderEvent(id));
+    for (const event of events) await inbox.accept({ ...event, verified: event.id !== 'replaced' }, later());
+    for (const event of events) {
+      if (event.id === 'in a transaction') await committed(inbox, event, START);
+      else await attempt(inbox, event, failed, START);
+    }
+    expect(await named()).toEqual(['rerun', 'claimed', 'replaced']);
+
+    expect(await rerun(inbox, key('rerun'))).toBe('rerun');
+    await inbox.claimOne(orderEvent('claimed'), { ...ANY, now: START });
+    await inbox.accept(orderEvent('replaced', { total: 1 }), later());
+    expect(await named()).toEqual([]);
+  });
+
+  it('whose body was invalid and became valid are in no group', async () => {
+    const { inbox } = await open();
+    await inbox.accept(invalidThen(orderEvent('evt_1')), later());
+    expect(await deadGroups(inbox)).toHaveLength(1);
+    expect(await rerun(inbox, key('evt_1'))).toBe('rerun');
+    expect(await deadGroups(inbox)).toEqual([]);
+  });
+
+  it('whose bodies are gone are in no group, and only found by their state', async () => {
+    const { inbox, bury } = await open();
+    await store(inbox, invalidThen(orderEvent('invalid')));
+    const error = { name: 'Error', message: 'down', stack: null };
+    await handled(inbox, { outcome: 'dead', reason: 'failed', error }, orderEvent('one'), orderEvent('other'));
+    for (const id of ['invalid', 'one']) await bury(id);
+    expect(await deadGroups(inbox)).toMatchObject([{ reason: 'failed', count: 1, newest: { id: 'other' } }]);
+  });
+
+  it('are counted up to ten thousand a group, and shown in two hundred groups', async () => {
+    const { inbox, fillGroups } = await open();
+    await fillGroups();
+    const groups = await deadGroups(inbox);
+    expect(groups).toHaveLength(200);
+    expect(groups[0]).toMatchObject({
+      fingerprint: 'zzz',
+      count: 10_000,
+      more: true,
+      newest: { id: 'evt_10001' },
+      oldest: { id: 'evt_1' },
+    });
+    expect(groups[1]).toMatchObject({ count: 1, more: false });
+  });
+});

@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { IncomingEvent } from '../../src/inbox/event.ts';
-import type { Settlement } from '../../src/inbox/work.ts';
+import type { EventKey, IncomingEvent } from '../../src/inbox/event.ts';
+import type { ClaimedEvent, Settlement } from '../../src/inbox/work.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
@@ -9,8 +9,8 @@ import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 import { discardEvents } from '../../src/ops/act-on-events.ts';
 
 export const failure = { name: 'Error', message: 'the shop is down', stack: 'Error: the shop is down' };
-export const FAILED: Settlement = { outcome: 'dead', reason: 'failed', error: failure };
-export const RETRY: Settlement = { outcome: 'retry', error: failure, dueAt: START + 3_600_000 };
+export const FAILED = { outcome: 'dead', reason: 'failed', error: failure } satisfies Settlement;
+export const RETRY = { outcome: 'retry', error: failure, dueAt: START + 3_600_000 } satisfies Settlement;
 
 /** Handlers for every type, which take events in any order. */
 export const ANY = { endpoints: '*', types: '*', ordered: false, leaseMs: 60_000 } as const;
@@ -30,11 +30,39 @@ export async function handleAgain(
   settlement: Settlement,
   ...events: readonly IncomingEvent[]
 ): Promise<void> {
-  for (const event of events) {
-    const claimed = await inbox.claimOne(event, { ...ANY, now: START + 1 });
-    if (typeof claimed === 'string') throw new Error(`${event.id} is ${claimed}`);
-    await inbox.settle(claimed.lease, settlement, START + 2);
-  }
+  for (const event of events) await attempt(inbox, event, settlement, START + 1, START + 2);
+}
+
+/** Claims an event and ends its attempt. */
+export async function attempt(
+  inbox: Inbox,
+  event: EventKey,
+  settlement: Settlement,
+  now: number,
+  endedAt = now,
+): Promise<void> {
+  const { lease } = await claimed(inbox, event, now);
+  await inbox.settle(lease, settlement, endedAt);
+}
+
+export async function claimed(inbox: Inbox, event: EventKey, now = START + 1): Promise<ClaimedEvent> {
+  const found = await inbox.claimOne(event, { ...ANY, now });
+  if (typeof found === 'string') throw new Error(`${event.id} is ${found}`);
+  return found;
+}
+
+/** Claims an event and commits a transaction of its handler, which runs on. */
+export async function committed(inbox: Inbox, event: EventKey, now = START + 1): Promise<ClaimedEvent> {
+  const found = await claimed(inbox, event, now);
+  await inbox.transaction(found.lease, () => undefined as never, {
+    now: () => now + 1,
+    signal: new AbortController().signal,
+  });
+  return found;
+}
+
+export function key(id: string): EventKey {
+  return { endpoint: 'default', id };
 }
 
 /** One that was stored when the schemas were stricter. */
@@ -48,15 +76,12 @@ export const inStates = {
   retrying: (inbox) => handled(inbox, RETRY, orderEvent('evt')),
   'in processing': async (inbox) => {
     await store(inbox, orderEvent('evt'));
-    await inbox.claimOne(orderEvent('evt'), { ...ANY, now: START + 1 });
+    await claimed(inbox, key('evt'));
   },
   processed: (inbox) => handled(inbox, { outcome: 'processed' }, orderEvent('evt')),
   'processed, its handler running': async (inbox) => {
     await store(inbox, orderEvent('evt'));
-    const claimed = await inbox.claimOne(orderEvent('evt'), { ...ANY, now: START + 1 });
-    if (typeof claimed === 'string') throw new Error(`evt is ${claimed}`);
-    const { signal } = new AbortController();
-    await inbox.transaction(claimed.lease, () => {}, { now: () => START + 2, signal });
+    await committed(inbox, key('evt'));
   },
   'dead (failed)': (inbox) => handled(inbox, FAILED, orderEvent('evt')),
   'dead (crashed)': async (inbox) => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import type { ClaimRequest } from '../../src/inbox/work.ts';
@@ -15,7 +15,8 @@ import { silent } from '../helpers/silent-logger.ts';
 import { whyWaiting } from '../../src/ops/find.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
-import { FAILED, failure, handleAgain } from './events-in-states.ts';
+import { suite } from '../helpers/suite.ts';
+import { FAILED, failure, handleAgain, key } from './events-in-states.ts';
 
 const CREATED = { type: 'order.created' };
 const READY = { type: 'order.ready' };
@@ -32,7 +33,7 @@ export interface PauseStore {
 }
 
 /** Pauses of types, whatever keeps the events. `open` gives an empty inbox. */
-export function testPauses(name: string, open: () => Promise<PauseStore>): void {
+export const testPauses = suite((open: () => Promise<PauseStore>) => {
   const request: ClaimRequest = { endpoints: '*', types: '*', ordered: true, leaseMs: 60_000, now: START + 2_000 };
   const scopes: readonly (readonly [string, Partial<ClaimRequest>])[] = [
     ['every type and endpoint', {}],
@@ -42,213 +43,211 @@ export function testPauses(name: string, open: () => Promise<PauseStore>): void 
   ];
   const idsOf = (claimed: readonly { readonly id: string }[]) => claimed.map(({ id }) => id);
 
-  describe(name, () => {
-    it.each(['of\0two', 'of\u00011'])('a pause holds back a type with the odd name %j', async (type) => {
-      const { inbox } = await open();
-      await store(inbox, { ...orderEvent('one'), type });
-      const { pause } = await pauseType(inbox, type, ADA);
-      expect(pause?.type).toBe(type);
-      expect(await inbox.claim(request, 10)).toEqual([]);
-      await resumeType(inbox, type, GRACE);
-      expect(await inbox.claim(request, 10)).toMatchObject([{ id: 'one' }]);
-    });
+  it.each(['of\0two', 'of\u00011'])('a pause holds back a type with the odd name %j', async (type) => {
+    const { inbox } = await open();
+    await store(inbox, { ...orderEvent('one'), type });
+    const { pause } = await pauseType(inbox, type, ADA);
+    expect(pause?.type).toBe(type);
+    expect(await inbox.claim(request, 10)).toEqual([]);
+    await resumeType(inbox, type, GRACE);
+    expect(await inbox.claim(request, 10)).toMatchObject([{ id: 'one' }]);
+  });
 
-    it.each(scopes)(
-      'what is paused is stored and claimed by nobody who handles %s, until it is resumed',
-      async (_, scope) => {
-        const kept = await open();
-        const { inbox } = kept;
-        const other = kept.second();
-        await store(inbox, orderEvent('before'));
-        const { pause, changed } = await pauseType(inbox, CREATED.type, ADA);
-        expect(pause).toEqual({
-          endpoint: 'default',
-          type: 'order.created',
-          since: new Date(START + 1_000),
-          actor: 'ada',
-          reason: 'the till is down',
-        });
-        expect(changed).toBe(true);
-        await store(inbox, orderEvent('after'), orderEvent('ready', READY));
-
-        const asked = { ...request, ...scope };
-        expect(idsOf(await other.claim(asked, 10))).toEqual(['ready']);
-        expect(idsOf(await inbox.claim(asked, 10))).toEqual([]);
-        expect(await inbox.claimOne(orderEvent('before'), asked)).toBe('settled');
-        expect(await pausedTypes(other)).toEqual([{ ...pause, waiting: 2, more: false }]);
-        if (asked.types !== '*') expect(await other.nextDue({ ...asked, types: ['order.created'] })).not.toBe(START);
-        // Nothing is due but what runs, to its lease: nobody is woken by what was paused.
-        expect(await other.nextDue(asked)).toBe(request.now + request.leaseMs);
-
-        expect(await resumeType(other, CREATED.type, GRACE)).toEqual(pause);
-        expect(idsOf(await inbox.claim(asked, 10))).toEqual(['before', 'after']);
-        expect(await pausedTypes(inbox)).toEqual([]);
-      },
-    );
-
-    it('a type that nobody has seen is refused, unless that is said', async () => {
-      const { inbox } = await open();
-      await store(inbox, orderEvent('evt_1'), orderEvent('evt_2', { type: 'loyalty.stored' }));
-      await inbox.announce({ endpoints: ['default'], types: ['loyalty.earned'] }, START, null);
-      const pause = (type: string, options = {}) => pauseType(inbox, type, ADA, options);
-      await expect(pause('order.craeted')).rejects.toThrow('Did you mean order.created?');
-      await expect(pause('loyalty.eraned')).rejects.toThrow('Did you mean loyalty.earned?');
-      await expect(pause('*')).rejects.toThrow('Unknown type "*"');
-      await expect(pause('x\u202e\n'.repeat(30))).rejects.not.toThrow(/[\n\u202e]/);
-      expect(await pausedTypes(inbox)).toEqual([]);
-      expect((await auditLines(inbox)).lines).toEqual([]);
-      for (const type of ['order.cancelled', 'loyalty.earned', 'loyalty.stored']) {
-        expect((await pause(type)).changed).toBe(true);
-      }
-      expect((await pause('order.craeted', { unseen: true })).changed).toBe(true);
-      expect(await resumeType(inbox, 'order.craeted', ADA)).not.toBeNull();
-    });
-
-    it('only its own endpoint and type are paused, and who did it first stays known', async () => {
-      const { inbox } = await open();
-      await store(inbox, orderEvent('here'), { ...orderEvent('there'), endpoint: 'shop-b' });
-      const { pause } = await pauseType(inbox, CREATED.type, ADA);
-      expect(await pauseType(inbox, CREATED.type, GRACE)).toEqual({ pause, changed: false });
-      expect(await resumeType(inbox, READY.type, GRACE)).toBeNull();
-      expect(idsOf(await inbox.claim(request, 10))).toEqual(['there']);
-      expect((await inbox.claim({ ...request, types: ['order.created'] }, 10)).length).toBe(0);
-
-      await resumeType(inbox, CREATED.type, GRACE);
-      const { lines } = await auditLines(inbox);
-      expect(lines.map(({ act, actor, via, reason, filter }) => ({ act, actor, via, reason, filter }))).toEqual([
-        { act: 'resume', actor: 'grace', via: 'code', reason: null, filter: { endpoint: 'default', ...CREATED } },
-        {
-          act: 'pause',
-          actor: 'ada',
-          via: 'page',
-          reason: 'the till is down',
-          filter: { endpoint: 'default', ...CREATED },
-        },
-      ]);
-      for (const type of ['', 'x'.repeat(151)]) {
-        await expect(pauseType(inbox, type, ADA)).rejects.toThrow(/type must be a name of 1 to 150 characters/);
-      }
-    });
-
-    it('pauses at every endpoint that a receiver may have, and refuses what cannot be one', async () => {
-      const { inbox } = await open();
-      const endpoints = ['n'.repeat(255), 'x/y 50%'];
-      for (const endpoint of endpoints) await pauseType(inbox, CREATED.type, ADA, { endpoint });
-      expect((await pausedTypes(inbox)).map(({ endpoint }) => endpoint)).toEqual(endpoints);
-      const lines: string[] = [];
-      for await (const line of exportEvents(inbox, ADA)) lines.push(line);
-      for (const endpoint of endpoints) await resumeType(inbox, CREATED.type, GRACE, { endpoint });
-      expect(await pausedTypes(inbox)).toEqual([]);
-      await importEvents(inbox, lines, GRACE, { trusted: true });
-      expect((await pausedTypes(inbox)).map(({ endpoint }) => endpoint)).toEqual(endpoints);
-      for (const endpoint of ['', 'n'.repeat(256)]) {
-        await expect(pauseType(inbox, CREATED.type, ADA, { endpoint })).rejects.toThrow(
-          /endpoint must be a name of 1 to 255 characters/,
-        );
-      }
-    });
-
-    it('holds back newer events of its entity, whoever handles it, and they come after it', async () => {
-      const { inbox } = await open();
-      await pauseType(inbox, CREATED.type, ADA);
-      await store(
-        inbox,
-        orderEvent('first', { order: 'ord_1' }),
-        orderEvent('second', { order: 'ord_1', ...READY, createdAt: 1 }),
-        orderEvent('unordered', { order: 'ord_2', ...READY }),
-      );
-      // Nobody has said that they handle order.created.
-      const ready = { ...request, types: ['order.ready'] };
-      const [unordered, ...others] = await inbox.claim(ready, 10);
-      expect([unordered?.id, others]).toEqual(['unordered', []]);
-      if (unordered !== undefined) await inbox.settle(unordered.lease, { outcome: 'processed' }, START + 2_001);
-      // Who looks through what waits leaves it there, however long ago that was.
-      for (let more = true; more;) ({ more } = await inbox.announce(ready, WEEKS_LATER, WEEKS_LATER - 1));
-      expect(idsOf(await inbox.claim({ ...ready, now: WEEKS_LATER }, 10))).toEqual([]);
-      const why = (id: string) => whyWaiting(inbox, { endpoint: 'default', id }, WEEKS_LATER);
-      const [pause] = await pausedTypes(inbox);
-      expect(await why('first')).toMatchObject({ reason: 'paused', pause: { actor: 'ada', since: pause?.since } });
-      expect(await why('second')).toMatchObject({
-        reason: 'behind',
-        blocker: { event: { id: 'first' }, paused: true },
-      });
-
-      await resumeType(inbox, CREATED.type, { ...GRACE, now: WEEKS_LATER });
-      const both = { ...request, now: WEEKS_LATER + 1 };
-      const [first] = await inbox.claim(both, 10);
-      expect(first?.id).toBe('first');
-      if (first !== undefined) await inbox.settle(first.lease, { outcome: 'processed' }, WEEKS_LATER + 2);
-      expect(idsOf(await inbox.claim({ ...both, now: WEEKS_LATER + 3 }, 10))).toEqual(['second']);
-    });
-
-    it('is not ignored and does not count as unhandled, however long it takes', async () => {
-      const { inbox } = await open();
-      await store(inbox, orderEvent('a'), orderEvent('b', READY));
-      await inbox.announce({ endpoints: '*', types: ['order.created', 'order.ready'] }, START, null);
-      await pauseType(inbox, CREATED.type, ADA);
-      const scope = { endpoints: '*', types: ['order.cancelled'] } as const;
-      expect((await inbox.unhandled(WEEKS_LATER)).map(({ type }) => type)).toEqual(['order.ready']);
-      const ignored = [];
-      for (let more = true; more;) {
-        const announced = await inbox.announce(scope, WEEKS_LATER, WEEKS_LATER - 1);
-        ignored.push(...announced.ignored);
-        more = announced.more;
-      }
-      expect(ignored).toMatchObject([{ type: 'order.ready', count: 1 }]);
-      expect(await pausedTypes(inbox)).toMatchObject([{ waiting: 1 }]);
-    });
-
-    it('says that more may wait for it where not everything that is set aside was looked at', async () => {
+  it.each(scopes)(
+    'what is paused is stored and claimed by nobody who handles %s, until it is resumed',
+    async (_, scope) => {
       const kept = await open();
       const { inbox } = kept;
-      const others = Array.from({ length: COUNTED - 1 }, (_, n) => orderEvent(`evt_${n}`, READY));
-      await Promise.all(others.map((event) => store(inbox, event)));
-      await store(inbox, orderEvent('paused'));
-      await pauseType(inbox, CREATED.type, ADA);
-      await kept.setAside();
-      expect(await pausedTypes(inbox)).toMatchObject([{ waiting: 1, more: false }]);
-      await store(inbox, orderEvent('last'));
-      await kept.setAside();
-      expect(await pausedTypes(inbox)).toMatchObject([{ waiting: 2, more: true }]);
-    });
-
-    it('inline: a delivery is stored and answered 200, and a processor handles it after the pause', async () => {
-      const { inbox } = await open();
-      await pauseType(inbox, CREATED.type, { actor: 'ada' });
-      const ran: string[] = [];
-      const handlers = { 'order.created': (event: { id: string }) => void ran.push(event.id) };
-      await using receiver = createReceiver({
-        secret: SECRET,
-        inbox,
-        logger: silent,
-        handlers,
-        processing: { mode: 'inline' },
+      const other = kept.second();
+      await store(inbox, orderEvent('before'));
+      const { pause, changed } = await pauseType(inbox, CREATED.type, ADA);
+      expect(pause).toEqual({
+        endpoint: 'default',
+        type: 'order.created',
+        since: new Date(START + 1_000),
+        actor: 'ada',
+        reason: 'the till is down',
       });
-      const { body } = orderEvent('evt_1');
-      const outcome = await receiver.receive({ body, signature: signBody(body, SECRET) });
-      expect(outcome).toMatchObject({ kind: 'stored', status: 200 });
-      expect(ran).toEqual([]);
-      await resumeType(inbox, CREATED.type, { actor: 'ada' });
-      await using worker = createProcessor({ inbox, logger: silent, handlers });
-      await worker.start();
-      await expect.poll(() => ran, { timeout: 5_000 }).toEqual(['evt_1']);
+      expect(changed).toBe(true);
+      await store(inbox, orderEvent('after'), orderEvent('ready', READY));
+
+      const asked = { ...request, ...scope };
+      expect(idsOf(await other.claim(asked, 10))).toEqual(['ready']);
+      expect(idsOf(await inbox.claim(asked, 10))).toEqual([]);
+      expect(await inbox.claimOne(orderEvent('before'), asked)).toBe('settled');
+      expect(await pausedTypes(other)).toEqual([{ ...pause, waiting: 2, more: false }]);
+      if (asked.types !== '*') expect(await other.nextDue({ ...asked, types: ['order.created'] })).not.toBe(START);
+      // Nothing is due but what runs, to its lease: nobody is woken by what was paused.
+      expect(await other.nextDue(asked)).toBe(request.now + request.leaseMs);
+
+      expect(await resumeType(other, CREATED.type, GRACE)).toEqual(pause);
+      expect(idsOf(await inbox.claim(asked, 10))).toEqual(['before', 'after']);
+      expect(await pausedTypes(inbox)).toEqual([]);
+    },
+  );
+
+  it('a type that nobody has seen is refused, unless that is said', async () => {
+    const { inbox } = await open();
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2', { type: 'loyalty.stored' }));
+    await inbox.announce({ endpoints: ['default'], types: ['loyalty.earned'] }, START, null);
+    const pause = (type: string, options = {}) => pauseType(inbox, type, ADA, options);
+    await expect(pause('order.craeted')).rejects.toThrow('Did you mean order.created?');
+    await expect(pause('loyalty.eraned')).rejects.toThrow('Did you mean loyalty.earned?');
+    await expect(pause('*')).rejects.toThrow('Unknown type "*"');
+    await expect(pause('x\u202e\n'.repeat(30))).rejects.not.toThrow(/[\n\u202e]/);
+    expect(await pausedTypes(inbox)).toEqual([]);
+    expect((await auditLines(inbox)).lines).toEqual([]);
+    for (const type of ['order.cancelled', 'loyalty.earned', 'loyalty.stored']) {
+      expect((await pause(type)).changed).toBe(true);
+    }
+    expect((await pause('order.craeted', { unseen: true })).changed).toBe(true);
+    expect(await resumeType(inbox, 'order.craeted', ADA)).not.toBeNull();
+  });
+
+  it('only its own endpoint and type are paused, and who did it first stays known', async () => {
+    const { inbox } = await open();
+    await store(inbox, orderEvent('here'), { ...orderEvent('there'), endpoint: 'shop-b' });
+    const { pause } = await pauseType(inbox, CREATED.type, ADA);
+    expect(await pauseType(inbox, CREATED.type, GRACE)).toEqual({ pause, changed: false });
+    expect(await resumeType(inbox, READY.type, GRACE)).toBeNull();
+    expect(idsOf(await inbox.claim(request, 10))).toEqual(['there']);
+    expect((await inbox.claim({ ...request, types: ['order.created'] }, 10)).length).toBe(0);
+
+    await resumeType(inbox, CREATED.type, GRACE);
+    const { lines } = await auditLines(inbox);
+    expect(lines.map(({ act, actor, via, reason, filter }) => ({ act, actor, via, reason, filter }))).toEqual([
+      { act: 'resume', actor: 'grace', via: 'code', reason: null, filter: { endpoint: 'default', ...CREATED } },
+      {
+        act: 'pause',
+        actor: 'ada',
+        via: 'page',
+        reason: 'the till is down',
+        filter: { endpoint: 'default', ...CREATED },
+      },
+    ]);
+    for (const type of ['', 'x'.repeat(151)]) {
+      await expect(pauseType(inbox, type, ADA)).rejects.toThrow(/type must be a name of 1 to 150 characters/);
+    }
+  });
+
+  it('pauses at every endpoint that a receiver may have, and refuses what cannot be one', async () => {
+    const { inbox } = await open();
+    const endpoints = ['n'.repeat(255), 'x/y 50%'];
+    for (const endpoint of endpoints) await pauseType(inbox, CREATED.type, ADA, { endpoint });
+    expect((await pausedTypes(inbox)).map(({ endpoint }) => endpoint)).toEqual(endpoints);
+    const lines: string[] = [];
+    for await (const line of exportEvents(inbox, ADA)) lines.push(line);
+    for (const endpoint of endpoints) await resumeType(inbox, CREATED.type, GRACE, { endpoint });
+    expect(await pausedTypes(inbox)).toEqual([]);
+    await importEvents(inbox, lines, GRACE, { trusted: true });
+    expect((await pausedTypes(inbox)).map(({ endpoint }) => endpoint)).toEqual(endpoints);
+    for (const endpoint of ['', 'n'.repeat(256)]) {
+      await expect(pauseType(inbox, CREATED.type, ADA, { endpoint })).rejects.toThrow(
+        /endpoint must be a name of 1 to 255 characters/,
+      );
+    }
+  });
+
+  it('holds back newer events of its entity, whoever handles it, and they come after it', async () => {
+    const { inbox } = await open();
+    await pauseType(inbox, CREATED.type, ADA);
+    await store(
+      inbox,
+      orderEvent('first', { order: 'ord_1' }),
+      orderEvent('second', { order: 'ord_1', ...READY, createdAt: 1 }),
+      orderEvent('unordered', { order: 'ord_2', ...READY }),
+    );
+    // Nobody has said that they handle order.created.
+    const ready = { ...request, types: ['order.ready'] };
+    const [unordered, ...others] = await inbox.claim(ready, 10);
+    expect([unordered?.id, others]).toEqual(['unordered', []]);
+    if (unordered !== undefined) await inbox.settle(unordered.lease, { outcome: 'processed' }, START + 2_001);
+    // Who looks through what waits leaves it there, however long ago that was.
+    for (let more = true; more;) ({ more } = await inbox.announce(ready, WEEKS_LATER, WEEKS_LATER - 1));
+    expect(idsOf(await inbox.claim({ ...ready, now: WEEKS_LATER }, 10))).toEqual([]);
+    const why = (id: string) => whyWaiting(inbox, key(id), WEEKS_LATER);
+    const [pause] = await pausedTypes(inbox);
+    expect(await why('first')).toMatchObject({ reason: 'paused', pause: { actor: 'ada', since: pause?.since } });
+    expect(await why('second')).toMatchObject({
+      reason: 'behind',
+      blocker: { event: { id: 'first' }, paused: true },
     });
 
-    it('lets what runs end as it does, and what fails then waits', async () => {
-      const { inbox } = await open();
-      await store(inbox, orderEvent('runs'), orderEvent('fails'), orderEvent('dies'));
-      const claimed = await inbox.claim(request, 2);
-      await pauseType(inbox, CREATED.type, ADA);
-      const [runs, fails] = claimed;
-      expect(runs && (await inbox.settle(runs.lease, { outcome: 'processed' }, START + 2_001))).toBe(true);
-      expect(
-        fails &&
-          (await inbox.settle(fails.lease, { outcome: 'retry', error: failure, dueAt: START + 2_002 }, START + 2_001)),
-      ).toBe(true);
-      expect(idsOf(await inbox.claim({ ...request, now: START + 5_000 }, 10))).toEqual([]);
-      await resumeType(inbox, CREATED.type, GRACE);
-      await handleAgain(inbox, FAILED, orderEvent('dies'));
-      expect(idsOf(await inbox.claim({ ...request, now: START + 5_000 }, 10))).toEqual(['fails']);
-    });
+    await resumeType(inbox, CREATED.type, { ...GRACE, now: WEEKS_LATER });
+    const both = { ...request, now: WEEKS_LATER + 1 };
+    const [first] = await inbox.claim(both, 10);
+    expect(first?.id).toBe('first');
+    if (first !== undefined) await inbox.settle(first.lease, { outcome: 'processed' }, WEEKS_LATER + 2);
+    expect(idsOf(await inbox.claim({ ...both, now: WEEKS_LATER + 3 }, 10))).toEqual(['second']);
   });
-}
+
+  it('is not ignored and does not count as unhandled, however long it takes', async () => {
+    const { inbox } = await open();
+    await store(inbox, orderEvent('a'), orderEvent('b', READY));
+    await inbox.announce({ endpoints: '*', types: ['order.created', 'order.ready'] }, START, null);
+    await pauseType(inbox, CREATED.type, ADA);
+    const scope = { endpoints: '*', types: ['order.cancelled'] } as const;
+    expect((await inbox.unhandled(WEEKS_LATER)).map(({ type }) => type)).toEqual(['order.ready']);
+    const ignored = [];
+    for (let more = true; more;) {
+      const announced = await inbox.announce(scope, WEEKS_LATER, WEEKS_LATER - 1);
+      ignored.push(...announced.ignored);
+      more = announced.more;
+    }
+    expect(ignored).toMatchObject([{ type: 'order.ready', count: 1 }]);
+    expect(await pausedTypes(inbox)).toMatchObject([{ waiting: 1 }]);
+  });
+
+  it('says that more may wait for it where not everything that is set aside was looked at', async () => {
+    const kept = await open();
+    const { inbox } = kept;
+    const others = Array.from({ length: COUNTED - 1 }, (_, n) => orderEvent(`evt_${n}`, READY));
+    await Promise.all(others.map((event) => store(inbox, event)));
+    await store(inbox, orderEvent('paused'));
+    await pauseType(inbox, CREATED.type, ADA);
+    await kept.setAside();
+    expect(await pausedTypes(inbox)).toMatchObject([{ waiting: 1, more: false }]);
+    await store(inbox, orderEvent('last'));
+    await kept.setAside();
+    expect(await pausedTypes(inbox)).toMatchObject([{ waiting: 2, more: true }]);
+  });
+
+  it('inline: a delivery is stored and answered 200, and a processor handles it after the pause', async () => {
+    const { inbox } = await open();
+    await pauseType(inbox, CREATED.type, { actor: 'ada' });
+    const ran: string[] = [];
+    const handlers = { 'order.created': (event: { id: string }) => void ran.push(event.id) };
+    await using receiver = createReceiver({
+      secret: SECRET,
+      inbox,
+      logger: silent,
+      handlers,
+      processing: { mode: 'inline' },
+    });
+    const { body } = orderEvent('evt_1');
+    const outcome = await receiver.receive({ body, signature: signBody(body, SECRET) });
+    expect(outcome).toMatchObject({ kind: 'stored', status: 200 });
+    expect(ran).toEqual([]);
+    await resumeType(inbox, CREATED.type, { actor: 'ada' });
+    await using worker = createProcessor({ inbox, logger: silent, handlers });
+    await worker.start();
+    await expect.poll(() => ran, { timeout: 5_000 }).toEqual(['evt_1']);
+  });
+
+  it('lets what runs end as it does, and what fails then waits', async () => {
+    const { inbox } = await open();
+    await store(inbox, orderEvent('runs'), orderEvent('fails'), orderEvent('dies'));
+    const claimed = await inbox.claim(request, 2);
+    await pauseType(inbox, CREATED.type, ADA);
+    const [runs, fails] = claimed;
+    expect(runs && (await inbox.settle(runs.lease, { outcome: 'processed' }, START + 2_001))).toBe(true);
+    expect(
+      fails &&
+        (await inbox.settle(fails.lease, { outcome: 'retry', error: failure, dueAt: START + 2_002 }, START + 2_001)),
+    ).toBe(true);
+    expect(idsOf(await inbox.claim({ ...request, now: START + 5_000 }, 10))).toEqual([]);
+    await resumeType(inbox, CREATED.type, GRACE);
+    await handleAgain(inbox, FAILED, orderEvent('dies'));
+    expect(idsOf(await inbox.claim({ ...request, now: START + 5_000 }, 10))).toEqual(['fails']);
+  });
+});

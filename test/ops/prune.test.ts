@@ -10,13 +10,13 @@ import { Child } from '../helpers/child.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
-import { FAILED, handled } from './events-in-states.ts';
+import { FAILED, handled, key } from './events-in-states.ts';
 import { testPruning, type PrunedRow } from './pruning.conformance.ts';
 import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 
 const ADA: By = { actor: 'ada', reason: 'the disk is nearly full', now: START + 5 };
 const LATER = new Date(START + 3_600_001);
-const KEY = { endpoint: 'default', id: 'evt' };
+const KEY = key('evt');
 
 let inbox: Inbox;
 let database: Database.Database;

@@ -3,6 +3,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventFilter, BodyCondition, EventPage } from '../../src/inbox/operator/search.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
+import { suite } from '../helpers/suite.ts';
 import type { SearchedStore } from './searched-store.ts';
 
 const MIB = 1024 * 1024;
@@ -69,105 +70,103 @@ export const TOO_MUCH: readonly (readonly [string, EventFilter, RegExp])[] = [
 ];
 
 /** How much a search looks at, whatever keeps the events. `open` gives an empty inbox for each test. */
-export function testSearchBounds(name: string, open: () => Promise<SearchedStore>): void {
-  describe(name, () => {
-    let store: SearchedStore;
-    let inbox: Inbox;
-    beforeEach(async () => {
-      store = await open();
-      inbox = store.inbox;
-    });
-    afterEach(async () => {
-      vi.restoreAllMocks();
-      await store[Symbol.asyncDispose]();
-    });
+export const testSearchBounds = suite((open: () => Promise<SearchedStore>) => {
+  let store: SearchedStore;
+  let inbox: Inbox;
+  beforeEach(async () => {
+    store = await open();
+    inbox = store.inbox;
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await store[Symbol.asyncDispose]();
+  });
 
-    it.each(TOO_MUCH)(
-      'refuses a filter that asks for too much, before anything is looked at: %s',
-      async (_, filter, said) => {
-        const message = expect.stringMatching(said) as unknown;
-        await expect(listEvents(inbox, filter)).rejects.toMatchObject({
-          name: 'ConfigurationError',
-          code: 'INVALID_OPTION',
-          message,
-        });
-      },
-    );
-
-    describe('what a page of a search looks at', () => {
-      it('is parsed once for each event, whatever is asked of it', async () => {
-        for (let n = 0; n < 5; n += 1) await storeLarge(inbox, `evt_${n}`, 100_000);
-        const filters: readonly EventFilter[] = [
-          { body: conditions(1) },
-          { body: conditions(8) },
-          // By the body as well, as long as nothing is indexed.
-          { body: conditions(8), entity: 'order::ord_1', merchant: 'mer_7' },
-        ];
-        const parse = vi.spyOn(JSON, 'parse');
-        for (const filter of filters) {
-          parse.mockClear();
-          // Nobody can write, so nothing becomes indexed.
-          await store.readOnly.search(filter, {});
-          const bodies = parse.mock.calls.filter(([text]) => text.length > 50_000);
-          expect(bodies).toHaveLength(5);
-        }
+  it.each(TOO_MUCH)(
+    'refuses a filter that asks for too much, before anything is looked at: %s',
+    async (_, filter, said) => {
+      const message = expect.stringMatching(said) as unknown;
+      await expect(listEvents(inbox, filter)).rejects.toMatchObject({
+        name: 'ConfigurationError',
+        code: 'INVALID_OPTION',
+        message,
       });
+    },
+  );
 
-      it('is bounded by bytes times conditions, and it says where to go on', async () => {
-        for (let n = 0; n < 20; n += 1) await storeLarge(inbox, `evt_${n}`, MIB, 'text');
-        const one = await pagesOf(inbox, { body: conditions(1) });
-        expect(one.map(({ examined }) => examined)).toEqual([20]);
-        const eight = await pagesOf(inbox, { body: conditions(8) });
-        for (const { examined } of eight) expect(examined).toBeLessThanOrEqual(8);
-        expect(eight.length).toBeLessThanOrEqual(4);
-        expect(eight.flatMap(({ events }) => events)).toHaveLength(20);
-      });
-
-      it('is bounded by time, and it gets on nevertheless', async () => {
-        for (let n = 0; n < 12; n += 1) await storeLarge(inbox, `evt_${n}`, 100);
-        clockThatRuns(1_000);
-        const pages = await pagesOf(inbox, { body: conditions(1) });
-        expect(pages.length).toBeGreaterThan(2);
-        expect(pages.flatMap(({ events }) => events).map(({ id }) => id)).toEqual(
-          Array.from({ length: 12 }, (_, n) => `evt_${11 - n}`),
-        );
-      });
+  describe('what a page of a search looks at', () => {
+    it('is parsed once for each event, whatever is asked of it', async () => {
+      for (let n = 0; n < 5; n += 1) await storeLarge(inbox, `evt_${n}`, 100_000);
+      const filters: readonly EventFilter[] = [
+        { body: conditions(1) },
+        { body: conditions(8) },
+        // By the body as well, as long as nothing is indexed.
+        { body: conditions(8), entity: 'order::ord_1', merchant: 'mer_7' },
+      ];
+      const parse = vi.spyOn(JSON, 'parse');
+      for (const filter of filters) {
+        parse.mockClear();
+        // Nobody can write, so nothing becomes indexed.
+        await store.readOnly.search(filter, {});
+        const bodies = parse.mock.calls.filter(([text]) => text.length > 50_000);
+        expect(bodies).toHaveLength(5);
+      }
     });
 
-    it('deliveries have their turn between two events that are looked at, and within one whose body is large', async () => {
-      await storeLarge(inbox, 'evt_1', MIB);
-      clockThatRuns(11);
-      const { turns, result } = await turnsOf(listEvents(inbox, { body: conditions(8) }));
-      expect(result.events).toHaveLength(1);
-      // Sixteen stretches of 64 KiB.
-      expect(turns).toBeGreaterThanOrEqual(16);
+    it('is bounded by bytes times conditions, and it says where to go on', async () => {
+      for (let n = 0; n < 20; n += 1) await storeLarge(inbox, `evt_${n}`, MIB, 'text');
+      const one = await pagesOf(inbox, { body: conditions(1) });
+      expect(one.map(({ examined }) => examined)).toEqual([20]);
+      const eight = await pagesOf(inbox, { body: conditions(8) });
+      for (const { examined } of eight) expect(examined).toBeLessThanOrEqual(8);
+      expect(eight.length).toBeLessThanOrEqual(4);
+      expect(eight.flatMap(({ events }) => events)).toHaveLength(20);
     });
 
-    it('ends with the reason of a signal, before it begins and while it rests', async () => {
-      for (let n = 0; n < 30; n += 1) await storeLarge(inbox, `evt_${n}`, 100);
-      const reason = new Error('nobody waits');
-      await expect(listEvents(inbox, {}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-      clockThatRuns(11);
-      const stop = new AbortController();
-      const page = listEvents(inbox, { body: conditions(8) }, { signal: stop.signal });
-      setImmediate(() => stop.abort(reason));
-      await expect(page).rejects.toBe(reason);
-    });
-
-    it('waits for none of those that were given up before', async () => {
-      for (let n = 0; n < 30; n += 1) await storeLarge(inbox, `evt_${n}`, 100);
-      clockThatRuns(11);
-      const alone = await turnsOf(listEvents(inbox, { body: conditions(8) }));
-      const gone = new AbortController();
-      const given = Array.from({ length: 500 }, () =>
-        listEvents(inbox, { body: conditions(8) }, { signal: gone.signal }),
+    it('is bounded by time, and it gets on nevertheless', async () => {
+      for (let n = 0; n < 12; n += 1) await storeLarge(inbox, `evt_${n}`, 100);
+      clockThatRuns(1_000);
+      const pages = await pagesOf(inbox, { body: conditions(1) });
+      expect(pages.length).toBeGreaterThan(2);
+      expect(pages.flatMap(({ events }) => events).map(({ id }) => id)).toEqual(
+        Array.from({ length: 12 }, (_, n) => `evt_${11 - n}`),
       );
-      const ended = Promise.allSettled(given);
-      gone.abort();
-      const behind = await turnsOf(listEvents(inbox, { body: conditions(8) }));
-      expect(behind.result).toEqual(alone.result);
-      expect(behind.turns).toBeLessThan(3 * alone.turns);
-      expect((await ended).filter(({ status }) => status === 'rejected')).toHaveLength(500);
     });
   });
-}
+
+  it('deliveries have their turn between two events that are looked at, and within one whose body is large', async () => {
+    await storeLarge(inbox, 'evt_1', MIB);
+    clockThatRuns(11);
+    const { turns, result } = await turnsOf(listEvents(inbox, { body: conditions(8) }));
+    expect(result.events).toHaveLength(1);
+    // Sixteen stretches of 64 KiB.
+    expect(turns).toBeGreaterThanOrEqual(16);
+  });
+
+  it('ends with the reason of a signal, before it begins and while it rests', async () => {
+    for (let n = 0; n < 30; n += 1) await storeLarge(inbox, `evt_${n}`, 100);
+    const reason = new Error('nobody waits');
+    await expect(listEvents(inbox, {}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    clockThatRuns(11);
+    const stop = new AbortController();
+    const page = listEvents(inbox, { body: conditions(8) }, { signal: stop.signal });
+    setImmediate(() => stop.abort(reason));
+    await expect(page).rejects.toBe(reason);
+  });
+
+  it('waits for none of those that were given up before', async () => {
+    for (let n = 0; n < 30; n += 1) await storeLarge(inbox, `evt_${n}`, 100);
+    clockThatRuns(11);
+    const alone = await turnsOf(listEvents(inbox, { body: conditions(8) }));
+    const gone = new AbortController();
+    const given = Array.from({ length: 500 }, () =>
+      listEvents(inbox, { body: conditions(8) }, { signal: gone.signal }),
+    );
+    const ended = Promise.allSettled(given);
+    gone.abort();
+    const behind = await turnsOf(listEvents(inbox, { body: conditions(8) }));
+    expect(behind.result).toEqual(alone.result);
+    expect(behind.turns).toBeLessThan(3 * alone.turns);
+    expect((await ended).filter(({ status }) => status === 'rejected')).toHaveLength(500);
+  });
+});

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventSummary } from '../../src/inbox/operator/search.ts';
 import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
@@ -6,9 +6,10 @@ import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
-import { failure, FAILED, handleAgain, handled, inStates, RETRY } from './events-in-states.ts';
+import { suite } from '../helpers/suite.ts';
+import { FAILED, failure, handleAgain, handled, inStates, key, RETRY } from './events-in-states.ts';
 
-const KEY = { endpoint: 'default', id: 'evt' };
+const KEY = key('evt');
 const FAILURE = { name: failure.name, message: failure.message };
 const at = (ms: number): Date => new Date(START + ms);
 
@@ -87,44 +88,42 @@ export interface SummarizedStore {
 }
 
 /** What is shown of an event, whatever keeps it. `open` gives an inbox that is closed when the test is over. */
-export function testSummaries(name: string, open: () => Promise<SummarizedStore>): void {
-  describe(name, () => {
-    it.each(Object.keys(inStates) as (keyof typeof inStates)[])('of an event that is %s', async (state) => {
-      const { inbox, bury } = await open();
-      const buried: string[] = [];
-      await inStates[state](inbox, (id: string) => void buried.push(id));
-      for (const id of buried) await bury(id);
-      expect(await operationsOf(inbox).summary(KEY)).toEqual({
-        ...expected[state],
-        seq: expect.any(Number) as number,
-        entity: state.includes('invalid') ? null : orderEvent('evt').entity,
-      });
-    });
-
-    it('of one that was redelivered, failed, was rerun and failed once more before it went well', async () => {
-      const { inbox } = await open();
-      await handled(inbox, RETRY, orderEvent('evt'));
-      await handleAgain(inbox, FAILED, orderEvent('evt'));
-      await inbox.accept(orderEvent('evt'), later());
-      await inbox.accept(orderEvent('evt', { total: 1 }), later());
-      await inbox.rerun(KEY, orderEvent('evt'), START + 5);
-      await handleAgain(inbox, RETRY, orderEvent('evt'));
-      await handleAgain(inbox, { outcome: 'interrupted' }, orderEvent('evt'));
-      await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt'));
-      expect(await operationsOf(inbox).summary(KEY)).toMatchObject({
-        state: 'processed',
-        attempts: 5,
-        failures: 1,
-        redeliveries: 2,
-        conflicts: 1,
-        lastError: FAILURE,
-        settledAt: at(2),
-      });
-    });
-
-    it('is null of one that is not there', async () => {
-      const { inbox } = await open();
-      expect(await operationsOf(inbox).summary(KEY)).toBeNull();
+export const testSummaries = suite((open: () => Promise<SummarizedStore>) => {
+  it.each(Object.keys(inStates) as (keyof typeof inStates)[])('of an event that is %s', async (state) => {
+    const { inbox, bury } = await open();
+    const buried: string[] = [];
+    await inStates[state](inbox, (id: string) => void buried.push(id));
+    for (const id of buried) await bury(id);
+    expect(await operationsOf(inbox).summary(KEY)).toEqual({
+      ...expected[state],
+      seq: expect.any(Number) as number,
+      entity: state.includes('invalid') ? null : orderEvent('evt').entity,
     });
   });
-}
+
+  it('of one that was redelivered, failed, was rerun and failed once more before it went well', async () => {
+    const { inbox } = await open();
+    await handled(inbox, RETRY, orderEvent('evt'));
+    await handleAgain(inbox, FAILED, orderEvent('evt'));
+    await inbox.accept(orderEvent('evt'), later());
+    await inbox.accept(orderEvent('evt', { total: 1 }), later());
+    await inbox.rerun(KEY, orderEvent('evt'), START + 5);
+    await handleAgain(inbox, RETRY, orderEvent('evt'));
+    await handleAgain(inbox, { outcome: 'interrupted' }, orderEvent('evt'));
+    await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt'));
+    expect(await operationsOf(inbox).summary(KEY)).toMatchObject({
+      state: 'processed',
+      attempts: 5,
+      failures: 1,
+      redeliveries: 2,
+      conflicts: 1,
+      lastError: FAILURE,
+      settledAt: at(2),
+    });
+  });
+
+  it('is null of one that is not there', async () => {
+    const { inbox } = await open();
+    expect(await operationsOf(inbox).summary(KEY)).toBeNull();
+  });
+});

@@ -25,7 +25,7 @@ import {
 import { opsPage } from '../../src/page/operators-page.tsx';
 import { runHookbox, type RunOptions } from '../cli/run-hookbox.ts';
 import { orderEvent } from '../helpers/order-event.ts';
-import { failure, handled } from './events-in-states.ts';
+import { failure, handled, key } from './events-in-states.ts';
 import { tokenIn } from './page/opened-page.ts';
 
 export const by = { actor: 'ada', reason: 'because' };
@@ -47,8 +47,8 @@ interface Page {
   get(path: string): Promise<Response>;
 }
 
-const EVENT = { endpoint: 'default', id: 'evt_dead_1' };
-const DONE = { endpoint: 'default', id: 'evt_done' };
+const EVENT = key('evt_dead_1');
+const DONE = key('evt_done');
 const filter = { states: ['dead' as const], error: 'shop is down' };
 const FOUND = ['--state', 'dead', '--error', 'shop is down'];
 /** The first is processed here already. */
@@ -56,7 +56,7 @@ const HANDLED = [DONE.id, 'evt_other_1', 'evt_other_2'];
 const MONTH_MS = 30 * 86_400_000;
 
 /** One that is next attempt in an hour, whenever the test runs. */
-const LATER = { endpoint: 'default', id: 'evt_later' };
+const LATER = key('evt_later');
 const retryLater = (inbox: Inbox): Promise<void> =>
   handled(inbox, { outcome: 'retry', error: failure, dueAt: Date.now() + 3_600_000 }, orderEvent(LATER.id));
 
