@@ -69,6 +69,7 @@ async function unhandledEvents(inbox: AnyInbox, now: number): Promise<Unhandled>
   return { waiting, ignored: ignored.filter(({ handled }) => handled), ignoredSince: new Date(since) };
 }
 
+/** An endpoint whose processors are all gone. */
 export interface MissingProcessors {
   /** The endpoint; `*` for all endpoints. */
   readonly endpoint: string;

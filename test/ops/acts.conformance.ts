@@ -17,20 +17,16 @@ import { ANY, FAILED, failure, handleAgain, handled, inStates, invalidThen, key,
 const NOW = START + 1_000;
 const ADA: By = { actor: 'ada', reason: 'the shop was down', now: NOW };
 
-/** An inbox that operators act in, and what is seen of its tables. */
 export interface ActedStore {
   readonly inbox: Inbox;
-  /** how often processors were told that something may be due */
   notified: number;
   /** An event as it stands, in the columns that SQLite has. */
   row(id: string): Promise<Readonly<Record<string, unknown>>>;
-  /** What pruning leaves of an event. */
   readonly bury: (id: string) => Promise<void>;
   markErased(id: string): Promise<void>;
   setBody(id: string, body: Uint8Array): Promise<void>;
 }
 
-/** What acts on named events do, whatever keeps them. `open` gives an empty inbox for each test. */
 export const testActs = suite((open: () => Promise<ActedStore>) => {
   let store: ActedStore;
   let inbox: Inbox;

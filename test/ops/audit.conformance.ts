@@ -11,7 +11,6 @@ import { suite } from '../helpers/suite.ts';
 
 const ADA: By = { actor: 'ada', now: START };
 
-/** What the audit keeps, wherever that is. `open` gives an empty inbox for each test. */
 export const testAudit = suite((open: () => Promise<Inbox>) => {
   let inbox: Inbox;
   let operations: Operations;
@@ -77,7 +76,6 @@ export const testAudit = suite((open: () => Promise<Inbox>) => {
     ])('takes an actor with %s', async (_, actor, expected) => {
       await operations.note('prune', { ...ADA, actor }, {}, {});
       expect((await auditLines(inbox)).lines).toMatchObject([{ actor: expected }]);
-      // The name that the audit has finds it.
       expect((await auditLines(inbox, { actor: expected })).lines).toHaveLength(1);
     });
 

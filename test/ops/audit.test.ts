@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { addCounts } from '../../src/inbox/operator/audit.ts';
 import { auditLines } from '../../src/ops/audit.ts';
@@ -48,7 +47,6 @@ it('looks at five thousand lines for a page of a filter, and goes on where it st
     pages.push([lines.map(({ seq }) => seq), next]);
     before = next;
   }
-  // 12,001 to 7,002, 7,001 to 2,002, and what is left.
   expect(pages).toEqual([
     [[7002], 7002],
     [[7001], 2002],
@@ -63,10 +61,6 @@ it('no filter of the audit goes through it whole', async () => {
   const asked = [...texts].filter((sql) => sql.includes('FROM hookbox_audit'));
   expect(asked).toHaveLength(2);
   expect(asked.flatMap((sql) => faults(sql, planOf(database, sql)))).toEqual([]);
-});
-
-it('an inbox in memory has none, and says so', async () => {
-  await expect(auditLines(memoryInbox())).rejects.toThrow('sqliteInbox');
 });
 
 it.each([

@@ -44,7 +44,6 @@ describe('backup', () => {
   it('has every event up to one moment, and deliveries go on while it is made', async () => {
     const body = Buffer.alloc(20_000, 'x');
     await Promise.all(severalIncoming(500, { body }).map((event) => inbox.accept(event, later())));
-    // Nobody waits for the copy: there is time for many commits while it is made.
     const { taken } = await deliverDuring(inbox, backup(inbox, target, ADA), (n) => ({ id: `evt_${500 + n}`, body }));
     expect(taken).toBeGreaterThan(5);
 
@@ -53,7 +52,6 @@ describe('backup', () => {
     expect(events.map(({ id }) => id)).toEqual(events.map((_, n) => `evt_${n}`));
     expect(events.length).toBeGreaterThanOrEqual(500);
     expect(events.every((event) => event.body !== null && Buffer.compare(event.body, body) === 0)).toBe(true);
-    // It is an inbox like any other.
     const more = incoming({ id: 'evt_0', body });
     expect(await restored.accept(more, later())).toMatchObject({ result: 'duplicate', conflict: false });
     expect(await restored.accept(incoming({ id: 'new' }), later())).toMatchObject({ result: 'stored' });

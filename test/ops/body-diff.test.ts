@@ -53,10 +53,8 @@ describe('Differences between two bodies', () => {
     const body = (email: string, phone: unknown) => JSON.stringify({ data: { customer: { email, phone }, total: 1 } });
     const diff = diffOf(body('ada@x', 1), body('eve@y', 1), 'data.customer.email');
     expect(diff).toMatchObject({ changes: [{ path: 'data.customer.email', was: '"•••"', is: '"•••"' }] });
-    // The whole customer is hidden, so nothing is said of what is in it.
     const whole = diffOf(body('ada@x', { home: 'secret-1' }), body('ada@x', 'secret-2'), 'data.customer');
     expect(whole).toMatchObject({ changes: [{ path: 'data.customer', was: '"•••"', is: '"•••"' }] });
-    // Beneath something that is only there once.
     const gone = diffOf(body('ada@x', 1), '{"data":{"total":1}}', 'data.customer.email');
     expect(JSON.stringify([diff, whole, gone])).not.toMatch(/ada@|eve@|secret/);
     expect(gone).toMatchObject({ changes: [{ path: 'data.customer', is: null }] });

@@ -26,14 +26,12 @@ const none: BulkOutcome['counts'] = {
   erased: 0,
 };
 
-/** What became of a bulk's events, and who acted on one, whatever keeps them. `open` gives an empty inbox. */
 export const testBulkOutcomes = suite((open: () => Promise<Inbox>) => {
   it('what became of the events of a rerun is counted as they stand now, listed, and told by each', async () => {
     const inbox = await open();
     const ids = ['gone', 'well', 'again', 'later', 'open', 'put away', 'erased'];
     await handled(inbox, FAILED, ...ids.map((id) => orderEvent(id)));
     await store(inbox, { ...invalidThen(orderEvent('wrong')), body: Buffer.from('{"id":"wrong"}') });
-    // It dies without the bulk's doing.
     const { id } = await previewBulk(inbox, 'rerun', { states: ['dead'] }, ADA);
     expect((await bulkOutcome(inbox, id))?.acted).toBe(0);
     const { counts } = await runBulk(inbox, id, ADA);
@@ -66,7 +64,6 @@ export const testBulkOutcomes = suite((open: () => Promise<Inbox>) => {
     expect(await listed('processed')).toEqual(['well', 'gone']);
     expect((await listEvents(inbox, { bulk: id })).events).toHaveLength(7);
 
-    // In parts, each from where the one before has ended.
     const operations = operationsOf(inbox);
     const parts = [];
     for (let after: number | null = 0; after !== null;) {
@@ -80,7 +77,6 @@ export const testBulkOutcomes = suite((open: () => Promise<Inbox>) => {
     expect(await operations.outcomePart(id + 1, 0, 3)).toBeNull();
     expect(await bulkOutcome(inbox, id + 1)).toBeNull();
 
-    // Who acted stands between the attempts, in the order of time.
     const history = await getEvent(inbox, key('put away'));
     expect(history?.timeline.map((entry) => (entry.what === 'act' ? entry.act : entry.what))).toEqual([
       'stored',
@@ -94,7 +90,6 @@ export const testBulkOutcomes = suite((open: () => Promise<Inbox>) => {
       'rerun',
       'erase',
     ]);
-    // Nothing was done to this one.
     const wrong = await getEvent(inbox, key('wrong'));
     expect(wrong?.timeline.map(({ what }) => what)).not.toContain('act');
   });
@@ -111,7 +106,6 @@ export const testBulkOutcomes = suite((open: () => Promise<Inbox>) => {
     expect(outcome && outcomeInWords('rerun', outcome)).toBe(
       'The outcome of 2 events is no longer known: the list of its events is kept for only a week after a bulk action ends.',
     );
-    // The event itself still knows.
     const history = await getEvent(inbox, key('a'));
     expect(history?.timeline.filter(({ what }) => what === 'act')).toHaveLength(1);
   });

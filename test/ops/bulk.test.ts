@@ -2,13 +2,12 @@ import Database from 'better-sqlite3';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { inboxOnFile, sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { cancelBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
 import { rerunEvents } from '../../src/ops/act-on-events.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../helpers/incoming-event.ts';
-import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { testBulks, type Written } from './bulks.conformance.ts';
@@ -25,13 +24,7 @@ let inbox: Inbox;
 let database: Database.Database;
 
 beforeEach(() => {
-  file = scratchFile();
-  inbox = sqliteInbox(file);
-  database = new Database(file);
-  onTestFinished(async () => {
-    database.close();
-    await inbox.close();
-  });
+  ({ inbox, database, file } = inboxOnFile());
 });
 
 const WRITES: Readonly<Record<Written, string>> = {
@@ -43,7 +36,6 @@ const WRITES: Readonly<Record<Written, string>> = {
 };
 
 testBulks('bulks in SQLite', async () => {
-  // Every move of an event by anybody, one by one.
   database.exec(`
     CREATE TABLE moves (id TEXT NOT NULL, was TEXT NOT NULL, becomes TEXT NOT NULL) STRICT;
     CREATE TRIGGER log_moves AFTER UPDATE OF state ON hookbox_events WHEN old.state != new.state
@@ -113,7 +105,6 @@ it('a run gives deliveries their turn', async () => {
     turns.add(batches);
   }
   expect(await running).toMatchObject({ state: 'done', counts: { done: 2_000 } });
-  // One delivery after the other, each of which waits for a commit: most batches have had one beside them.
   expect(turns.size).toBeGreaterThan(batches / 2);
 });
 
@@ -160,7 +151,6 @@ it('no statement of an act or a bulk reads a whole table of events or of snapsho
   expect([...new Set(scans)]).toEqual([]);
 });
 
-/** Events that have failed for good. */
 function plant(ids: readonly string[]): void {
   plantDead(database, ...ids.map((id) => orderEvent(id)));
 }

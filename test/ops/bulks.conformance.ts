@@ -22,20 +22,15 @@ const ADA: By = { actor: 'ada', reason: 'the shop was down', now: NOW };
 const GRACE: By = { actor: 'grace', via: 'page', now: NOW + 1 };
 const UNLIMITED = { ratePerSecond: Infinity };
 
-/** An inbox that operators act in, and what is seen and done behind its back. */
 export interface BulkStore {
   readonly inbox: Inbox;
-  /** The same, as another machine has it. */
   second(): Inbox;
-  /** Puts events there that have failed for good. */
   plant(...events: readonly IncomingEvent[]): Promise<void>;
-  /** What pruning leaves of an event. */
   bury(id: string): Promise<void>;
   /** As if the handlers of everything that was rerun had failed for good; says how many those are. */
   dieAgain(): Promise<number>;
   /** How often events were moved so, and how many they are. */
   moves(was: 'dead', becomes: 'pending'): Promise<{ readonly events: number; readonly moves: number }>;
-  /** Everything that is kept of all events. */
   rows(): Promise<unknown>;
   bulks(): Promise<number>;
   /** Whoever runs it was last heard of so much earlier, by the inbox's clock; negative for later. */
@@ -47,7 +42,6 @@ export interface BulkStore {
 
 export type Written = 'the events' | 'the results' | 'the bulk' | 'the line of the audit' | 'the counts of that line';
 
-/** What acts on snapshots do, whatever keeps the events. `open` gives an empty inbox for each test. */
 export const testBulks = suite((open: () => Promise<BulkStore>) => {
   let kept: BulkStore;
   let inbox: Inbox;
@@ -199,7 +193,6 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
 
     it('counts types whatever they are called, and not without end', async () => {
       const hostile = ['__proto__', 'constructor', 'x'.repeat(500_000), `${'y'.repeat(199)}🦊`];
-      // The newest are counted first.
       const types = [...Array.from({ length: 149 }, (_, n) => `unknown.${n}`), ...hostile];
       await kept.plant(...types.map((type, n) => orderEvent(`evt_${n}`, { type })));
       const { total, breakdown } = await previewBulk(inbox, 'rerun', {}, ADA);
@@ -254,7 +247,6 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       expect(await snapshots()).toEqual([]);
       expect(await getBulk(inbox, waiting.id)).toMatchObject({ state: 'cancelled' });
       await expect(runBulk(inbox, waiting.id, ADA)).rejects.toThrow('already cancelled');
-      // What was run stays on record, and no id is given twice.
       expect(await getBulk(inbox, run.id)).toMatchObject({ state: 'done' });
       expect(last.id).toBe(died + 5);
     });
@@ -321,7 +313,6 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       expect(seen.at(-1)).toEqual(bulk);
       expect(seen.length).toBeGreaterThanOrEqual(3);
       expect(seen.map(({ worked }) => worked)).toEqual(seen.map(({ worked }) => worked).toSorted((a, b) => a - b));
-      // At any moment: also when it is killed the next one, the audit says what was done.
       expect(lines).toEqual(seen.map(({ counts }) => counts));
       const [line] = (await auditLines(inbox)).lines;
       expect(line).toEqual({
@@ -471,7 +462,6 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       if (bulk === null) throw new Error('there is one');
       expect(bulk).toMatchObject({ state: 'running', stopped: 'silent' });
       expect(stateInWords(bulk)).toBe('stopped at 1 of 3: its process ended');
-      // Shorter than a look that waits.
       const again = await Promise.race([listBulks(inbox), new Promise((resolve) => setTimeout(resolve, 2_500))]);
       expect(again).toEqual([bulk]);
       expect(await runBulk(inbox, id, ADA)).toMatchObject({ state: 'done', worked: 3, stopped: null });
@@ -485,7 +475,6 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       const onProgress = () => begun.resolve();
       const running = runBulk(inbox, id, ADA, { ratePerSecond: 0.01, signal: control.signal, onProgress });
       await begun.promise;
-      // As after a sleep, or a jump of the clock.
       for (const earlier of [HOUR_MS, -HOUR_MS]) {
         await kept.heardEarlier(id, earlier);
         expect(await getBulk(inbox, id)).toMatchObject({ state: 'running', stopped: null });
@@ -608,7 +597,6 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
     },
   );
 
-  /** Events that have failed for good. */
   function plant(ids: readonly string[]): Promise<void> {
     return kept.plant(...ids.map((id) => orderEvent(id)));
   }
@@ -638,7 +626,6 @@ function searching(inbox: Inbox, tell: (filter: EventFilter) => Promise<void>): 
   };
 }
 
-/** An inbox whose batches are waited for. */
 function afterBatches(inbox: Inbox, then: () => Promise<void>): Inbox {
   const operations = operationsOf(inbox);
   return {

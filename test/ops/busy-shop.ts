@@ -80,7 +80,6 @@ function eventOf(n: number): IncomingEvent {
     ...about,
     'odd "name"\\': [n % 3, { ok: n % 2 === 0 }],
   });
-  // Numbers as only text can have them.
   const body = Buffer.from(
     `{"id":"${id}","type":"${type}","created":"2026-01-01T00:00:00Z","data":${data.slice(0, -1)},"total":${pick(NUMBERS, 3)}}}`,
   );

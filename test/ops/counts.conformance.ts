@@ -15,16 +15,11 @@ import { suite } from '../helpers/suite.ts';
 import { counted, DAY, HOUR, MINUTE, NOON, totalsOf } from './counted.ts';
 import { ANY, committed, FAILED, failure, handleAgain, handled, invalidThen, RETRY } from './events-in-states.ts';
 
-/** An empty inbox that counts, and what is seen of its tables. */
 export interface CountedStore {
   readonly inbox: Inbox;
-  /** Of another process. */
   readonly another: () => Promise<Inbox>;
-  /** What pruning leaves of an event. */
   readonly bury: (id: string) => Promise<void>;
-  /** Puts many events into it at once. */
   readonly fill: (events: FilledEvents) => Promise<void>;
-  /** The sums that coarsening leaves. */
   readonly sums: () => Promise<readonly unknown[]>;
 }
 
@@ -35,7 +30,6 @@ export interface FilledEvents {
   readonly failures: number;
 }
 
-/** What is counted, whatever keeps it. `open` gives an empty inbox, which is closed when the test is over. */
 export const testCounts = suite((open: () => Promise<CountedStore>) => {
   const opened = async () => {
     const store = await open();
@@ -168,7 +162,6 @@ export const testCounts = suite((open: () => Promise<CountedStore>) => {
             return all;
           };
           expect(sums(await operations.totals())).toEqual(sums(naive));
-          // Of whole hours that nobody has forgotten.
           const wholeHour = (at: number): number =>
             Math.floor((NOON + Math.max(at, coarsest - 399 * DAY)) / HOUR) * HOUR;
           const [since = 0, until = 0] = [wholeHour(oneEnd), wholeHour(otherEnd)].toSorted((a, b) => a - b);
@@ -279,7 +272,6 @@ export const testCounts = suite((open: () => Promise<CountedStore>) => {
       await handled(inbox, RETRY, orderEvent('retrying'));
       await store(inbox, orderEvent('running'));
       await inbox.claimOne(orderEvent('running'), { ...ANY, now: START });
-      // One of an entity is claimed, the next one is parked, and the third has not been looked at.
       await store(inbox, orderEvent('first', { order: 'ord' }), orderEvent('second', { order: 'ord' }));
       await inbox.claim({ ...ANY, ordered: true, now: START + 1 }, 10);
       await store(inbox, orderEvent('fresh'));
@@ -330,7 +322,6 @@ export const testCounts = suite((open: () => Promise<CountedStore>) => {
         'which no processor has looked at': (inbox) => store(inbox, old('oldest')),
         'which is due': async (inbox) => {
           await store(inbox, old('oldest', { type: 'order.ready' }));
-          // Looked at by a processor that handles another type.
           await inbox.announce({ endpoints: '*', types: ['order.created'] }, START - DAY, null);
         },
         'which waits for another of its entity': async (inbox) => {

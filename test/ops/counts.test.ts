@@ -15,7 +15,6 @@ import { bury } from './events-in-states.ts';
 import { planOf } from './query-plan.ts';
 import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 
-/** An inbox, what operators do with it, and a connection to its file. */
 function opened(file = scratchFile()) {
   const database = merchantDatabase(file);
   const inbox = sqliteInbox({ database });

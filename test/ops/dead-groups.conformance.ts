@@ -11,14 +11,11 @@ import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
 import { ANY, attempt, committed, handled, invalidThen, key } from './events-in-states.ts';
 
-/** An empty inbox, and what is done to its tables. */
 export interface GroupedStore {
   readonly inbox: Inbox;
-  /** What pruning leaves of an event. */
   readonly bury: (id: string) => Promise<void>;
   /** Dead events of before there were fingerprints. */
   readonly plantDead: (...events: readonly IncomingEvent[]) => Promise<void>;
-  /** The ids of events that have a fingerprint, in the order of arrival. */
   readonly named: () => Promise<readonly unknown[]>;
   /** 10,250 dead events, evt_1 and so on: 10,001 of the fingerprint zzz, and each other one of its own. */
   readonly fillGroups: () => Promise<void>;
@@ -34,7 +31,6 @@ export function dead(message: string, name = 'Error'): Settlement {
   };
 }
 
-/** How dead events are grouped, whatever keeps them. `open` gives an inbox that is closed when the test is over. */
 export const testDeadGroups = suite((open: () => Promise<GroupedStore>) => {
   it('are grouped by what their errors say, the largest group first', async () => {
     const { inbox } = await open();
@@ -52,7 +48,6 @@ export const testDeadGroups = suite((open: () => Promise<GroupedStore>) => {
         count: 1,
         more: false,
         reason: 'invalid',
-        // No handler was given it; what does not fit is said instead.
         sample: { name: 'InvalidEvent', message: expect.stringContaining('type: ') },
       },
       { count: 1, more: false, reason: 'failed', sample: { name: 'Error', message: 'the till is shut' } },
@@ -66,7 +61,6 @@ export const testDeadGroups = suite((open: () => Promise<GroupedStore>) => {
 
   it('are in the order of their newest events where they are equally large', async () => {
     const { inbox } = await open();
-    // In the order of their fingerprints they would be mixed up.
     const messages = ['till', 'printer', 'stock', 'courier', 'invoice', 'card'].map((what) => `no ${what} answers`);
     for (const [n, message] of messages.entries()) {
       await handled(inbox, dead(message), orderEvent(`evt_${n}a`), orderEvent(`evt_${n}b`));

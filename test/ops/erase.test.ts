@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { inboxOnFile, sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { later } from '../helpers/incoming-event.ts';
@@ -17,7 +17,6 @@ import { ANY, bury, FAILED, handled, plantDead } from './events-in-states.ts';
 const ADA: By = { actor: 'ada', reason: 'request 17', now: START + 5 };
 const EVENT = orderEvent('evt');
 const ENTITY = 'order::evt';
-/** What each body, error and conflict about the erased entity says, and nothing else. */
 const SECRET = 'Ada-Lovelace-St-James-Square';
 
 let file: string;
@@ -25,13 +24,7 @@ let inbox: Inbox;
 let database: Database.Database;
 
 beforeEach(() => {
-  file = scratchFile();
-  inbox = sqliteInbox(file);
-  database = new Database(file);
-  onTestFinished(async () => {
-    database.close();
-    await inbox.close();
-  });
+  ({ inbox, database, file } = inboxOnFile());
 });
 
 testErasing('erasing in SQLite', async () => ({
@@ -94,7 +87,6 @@ it('erasing ends a transaction early when bodies are large', async () => {
 
 describe('what is left on the disk after erasing', () => {
   it('holds nothing of the bodies, the errors, the other bodies and the name', async () => {
-    // Of all sizes, so that they share pages, fill some, and need several; each was written again and again.
     const sizes = [40, 900, 2_500, 5_000, 70_000];
     const about = (n: number): { order: string; text: string } =>
       n % 9 === 4 ? { order: `ord_${SECRET}`, text: SECRET } : { order: `ord_${n}`, text: `Charles-Babbage-${n}` };
@@ -122,7 +114,6 @@ describe('what is left on the disk after erasing', () => {
         }
       }
     }
-    // Some were pruned before, and their bodies with several pages went then.
     await operationsOf(inbox).pruneSome({ settledBefore: new Date(START + 700) }, 20);
     expect(onDisk(SECRET)).not.toEqual([]);
     const claimed = database.prepare("SELECT count(*) FROM hookbox_events WHERE state = 'processing'").pluck().get();
@@ -173,7 +164,6 @@ describe('what is left on the disk after erasing', () => {
   });
 });
 
-/** The files of the inbox that a text stands in, whatever SQLite makes of the place. */
 function onDisk(text: string): string[] {
   return [file, `${file}-wal`, `${file}-shm`].filter((path) => existsSync(path) && readFileSync(path).includes(text));
 }

@@ -35,13 +35,10 @@ const ENTITY = 'order::evt';
 /** What each body, error and conflict about the erased entity says, and nothing else. */
 const SECRET = 'Ada-Lovelace-St-James-Square';
 
-/** An inbox that entities are erased from, and what is seen and done behind its back. */
 export interface ErasedStore {
   readonly inbox: Inbox;
-  /** what is said of its log when nobody else is at work */
   readonly logEmptied: boolean | null;
   plantDead(...events: readonly IncomingEvent[]): Promise<void>;
-  /** What pruning leaves of an event. */
   bury(id: string): Promise<void>;
   /** What there still is of anything that could name an entity. */
   kept(): Promise<{
@@ -53,13 +50,10 @@ export interface ErasedStore {
   }>;
   /** The body of this one cannot be taken away until what it answers with was called. */
   breaksAt(seq: number): Promise<() => Promise<void>>;
-  /** While an event is erased, somebody else acts. */
   actsMeanwhile(act: string, filter: string): Promise<void>;
-  /** Where a text still stands. */
   onDisk(text: string): Promise<readonly string[]>;
 }
 
-/** What erasing takes and leaves, whatever keeps the events. `open` gives an empty inbox for each test. */
 export const testErasing = suite((open: () => Promise<ErasedStore>) => {
   let store: ErasedStore;
   let inbox: Inbox;
@@ -91,7 +85,6 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
         audit: name === 'discarded' ? 2 : 1,
         logEmptied: store.logEmptied,
       });
-      // A valid body would have brought the invalid one back, before it was erased.
       const state = name === 'dead (invalid), which fits today' ? 'discarded' : before?.state;
       expect(await inbox.get(EVENT)).toMatchObject({
         seq: before?.seq,
@@ -128,7 +121,6 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       const second = orderEvent('second', { order: 'ord_1', createdAt: 1 });
       await inbox.announce({ endpoints: '*', types: '*' }, START, null);
       await storeIn(inbox, first, second);
-      // The second waits for the first, which has just failed.
       const request = { ...ANY, ordered: true, leaseMs: 1_000 };
       const [running] = await inbox.claim({ ...request, now: START + 1 }, 2);
       if (running === undefined) throw new Error('nothing was claimed');
@@ -220,7 +212,6 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       expect(await inbox.get(EVENT)).toMatchObject({ state: 'discarded', entity: null });
       expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1 });
       expect((await inbox.list()).map(({ body }) => body === null)).toEqual([true, false, false]);
-      // And what stands alone by the merchant's own rule, but is about somebody all the same.
       expect(await eraseEntity(inbox, 'alone', ADA)).toMatchObject({ erased: 1 });
     });
 
@@ -265,7 +256,6 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       expect(after).toEqual({ ...before, conflict: { ...before?.conflict, body: Buffer.alloc(0) } });
       expect(await inbox.get(orderEvent('other'))).toEqual(other);
       expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 0 });
-      // Also while its handler runs, which does not need that body.
       await storeIn(inbox, { ...about('ord_3'), id: 'third', verified: false }, { ...about('ord_4'), id: 'third' });
       await inbox.claimOne(key('third'), { ...ANY, now: START + 1 });
       expect(await eraseEntity(inbox, 'ord_3', ADA)).toMatchObject({ erased: 1, inProcessing: 0 });
@@ -336,7 +326,6 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       await expect(eraseEntity(inbox, 'ord_1', ADA)).rejects.toThrow(InboxUnavailableError);
       const erased = (await store.kept()).erased.length;
       expect(erased).toBeGreaterThan(0);
-      // The next one does not know any more that this was about the entity.
       const { lines } = await auditLines(inbox);
       expect(lines).toMatchObject([{ act: 'erase', counts: { erased } }, { filter: { id: '(erased)' } }]);
       await mend();
@@ -473,7 +462,6 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       expect(await operationsOf(inbox).bulks({})).toMatchObject([
         { filter: { entity: '(erased)' }, reason: '(erased)!' },
       ]);
-      // The tombstone needs its id; nothing else has it, or the name.
       expect(await store.onDisk('ord_7"')).toEqual([]);
       expect(await store.onDisk('order::ord_7 ')).toEqual([]);
     });
@@ -481,7 +469,6 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
     it('does not name it in why a type is paused, or was', async () => {
       await handled(inbox, FAILED, orderEvent('evt_7', { order: 'ord_7' }));
       const paused = { ...ADA, reason: 'ord_7 was printed twice' };
-      // What comes into its place is shorter.
       await pauseType(inbox, 'order.ready', { ...paused, reason: `a call about ord_7${', and so on'.repeat(30)}` });
       await resumeType(inbox, 'order.ready', ADA);
       await pauseType(inbox, 'order.created', paused);

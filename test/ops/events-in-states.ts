@@ -12,10 +12,8 @@ export const failure = { name: 'Error', message: 'the shop is down', stack: 'Err
 export const FAILED = { outcome: 'dead', reason: 'failed', error: failure } satisfies Settlement;
 export const RETRY = { outcome: 'retry', error: failure, dueAt: START + 3_600_000 } satisfies Settlement;
 
-/** Handlers for every type, which take events in any order. */
 export const ANY = { endpoints: '*', types: '*', ordered: false, leaseMs: 60_000 } as const;
 
-/** Stores events and lets the handler of each end as told. */
 export async function handled(
   inbox: Inbox,
   settlement: Settlement,
@@ -33,7 +31,6 @@ export async function handleAgain(
   for (const event of events) await attempt(inbox, event, settlement, START + 1, START + 2);
 }
 
-/** Claims an event and ends its attempt. */
 export async function attempt(
   inbox: Inbox,
   event: EventKey,
@@ -142,7 +139,6 @@ export function plantDead(database: SqliteDatabase, ...events: readonly Incoming
   database.exec('COMMIT');
 }
 
-/** What pruning leaves of an event. */
 export function bury(database: SqliteDatabase, id: string): void {
   database.prepare("UPDATE hookbox_events SET body = NULL, body_sha256 = x'00' WHERE id = ?").run(id);
 }

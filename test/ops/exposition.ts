@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 
-/** A metric as a scraper reads it. */
 export interface ReadFamily {
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';

@@ -54,14 +54,12 @@ export async function fill(inbox: Inbox): Promise<void> {
   await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 3_600_000, START - 1);
 }
 
-/** What a receiver makes of a body. */
 function read(body: string): IncomingEvent {
   const { parsed, facts } = readEvent(Buffer.from(body));
   if (!parsed.ok || facts === null) throw new Error('no event');
   return incoming({ id: parsed.event.id, body, ...facts, entity: null });
 }
 
-/** The lines of an export. */
 export async function exported(inbox: Inbox, filter: EventFilter = {}): Promise<string[]> {
   const lines: string[] = [];
   for await (const line of exportEvents(inbox, ADA, filter)) lines.push(line);

@@ -14,7 +14,6 @@ import type { SearchedStore } from './searched-store.ts';
 
 const SECOND_MS = 1_000;
 
-/** Its one attempt ends so many seconds after the start. */
 async function failedAt(
   inbox: Inbox,
   seconds: number,
@@ -27,7 +26,6 @@ async function failedAt(
 
 const at = (seconds: number): Date => new Date(START + seconds * SECOND_MS);
 
-/** What is found by a text, and by when it failed, whatever keeps the events. `open` gives an empty inbox for each test. */
 export const testFindingByText = suite((open: () => Promise<SearchedStore>) => {
   let kept: SearchedStore;
   let inbox: Inbox;
@@ -59,7 +57,6 @@ export const testFindingByText = suite((open: () => Promise<SearchedStore>) => {
       const within = { failedSince: at(20), failedUntil: at(40) };
       expect(idsOf(await allPages(operationsOf(inbox), within, 2, 'failed'))).toEqual(expected.slice(2, 8));
       expect(await found(inbox, within)).toEqual(['again', 'same_4', 'same_3', 'same_2', 'same_1', 'same_0', 'first']);
-      // What is left of a body says nothing of a failure that somebody could look into.
       await pruneEvents(inbox, criteria, { actor: 'ada' });
       expect(idsOf(await allPages(operationsOf(inbox), {}, 2, 'failed'))).toEqual(['second']);
       expect(await found(inbox, { failedSince: at(0) })).toEqual(['again', 'second']);
@@ -124,7 +121,6 @@ export const testFindingByText = suite((open: () => Promise<SearchedStore>) => {
       const whole = await findEvents(inbox, text);
       expect(whole).toMatchObject({ takenFor, next: null });
       expect(whole.events.map(({ id }) => id)).toEqual(ids);
-      // In steps, each event once; and what it says finds the same by itself.
       const steps: string[] = [];
       for (let place: FindPlace | null | undefined; place !== null;) {
         const step = await findEvents(inbox, text, { limit: 1, at: place ?? null });
@@ -146,7 +142,6 @@ export const testFindingByText = suite((open: () => Promise<SearchedStore>) => {
       expect(rest).toMatchObject({ takenFor: 'entity', name: 'ord_42', next: null, filter: first.filter });
       expect(rest.others).toEqual([{ what: 'entity', name: 'ord_43' }]);
       expect([...first.events, ...rest.events].map(({ id }) => id)).toEqual(['evt_3', 'evt_2', 'evt_1']);
-      // Who begins anew finds both.
       const anew = await findEvents(inbox, 'ord_4');
       expect(anew).toMatchObject({ takenFor: 'text' });
       expect(anew.events.map(({ id }) => id)).toEqual(['evt_4', 'evt_0', 'evt_3', 'evt_2', 'evt_1']);
@@ -158,7 +153,6 @@ export const testFindingByText = suite((open: () => Promise<SearchedStore>) => {
       expect(await suggestionsFor(inbox, 'ord_k9q')).toEqual([{ what: 'entity', name: 'ord_K9z' }]);
       expect(await suggestionsFor(inbox, 'order.raedy')).toContainEqual({ what: 'type', name: 'order.ready' });
       expect(await suggestionsFor(inbox, '0000')).toEqual([]);
-      // Two that differ in case alone are both found.
       await store(inbox, orderEvent('EVT_AA1', { order: 'ord_other' }));
       const both = await findEvents(inbox, 'evt_aa1');
       expect(both).toMatchObject({ takenFor: 'text', others: [{ name: 'EVT_AA1' }, { name: 'evt_Aa1' }] });

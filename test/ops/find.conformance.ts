@@ -11,7 +11,6 @@ import type { SearchedStore } from './searched-store.ts';
 
 const KEY = key('evt');
 
-/** What is told of one event, whatever keeps it. `open` gives an empty inbox for each test. */
 export const testFinding = suite((open: () => Promise<SearchedStore>) => {
   let kept: SearchedStore;
   let inbox: Inbox;
@@ -71,7 +70,7 @@ export const testFinding = suite((open: () => Promise<SearchedStore>) => {
       const at = (ms: number): Date => new Date(START + ms);
       await storeIn(inbox, orderEvent('evt', { receivedAt: START }));
       await storeIn(inbox, orderEvent('evt', { receivedAt: START + 1 }));
-      await handleAgain(inbox, FAILED, orderEvent('evt')); // begins 1 ms after START and ends 2 ms after it
+      await handleAgain(inbox, FAILED, orderEvent('evt'));
       await storeIn(inbox, orderEvent('evt', { receivedAt: START + 5, total: 1 }));
       await rerun(inbox, KEY, { now: START + 10 });
       await attempt(inbox, KEY, { ...RETRY, dueAt: START + 100 }, START + 20, START + 30);

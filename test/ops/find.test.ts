@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { Attempt } from '../../src/inbox/work.ts';
-import { deadGroups, getEvent, type TimelineEntry, foldedTimeline } from '../../src/ops/find.ts';
+import { foldedTimeline, type TimelineEntry } from '../../src/ops/find.ts';
 import { testFindingByText } from './find-by-text.conformance.ts';
 import { testFinding } from './find.conformance.ts';
 import { searchedFile } from './searched-store.ts';
@@ -10,13 +9,6 @@ import { testWaits } from './waits.conformance.ts';
 testFinding('an event in SQLite', searchedFile);
 testFindingByText('events in SQLite', searchedFile);
 testWaits('why an event waits in SQLite', searchedFile);
-
-it('an inbox that cannot be looked into says so', async () => {
-  await using inbox = memoryInbox();
-  const refusal = { name: 'ConfigurationError', code: 'INVALID_OPTION' };
-  await expect(getEvent(inbox, { endpoint: 'default', id: 'evt' })).rejects.toMatchObject(refusal);
-  await expect(deadGroups(inbox)).rejects.toMatchObject(refusal);
-});
 
 const attempt = (number: number, message: string | null, parts: Partial<Attempt> = {}): TimelineEntry => {
   const at = new Date(number * 1_000);

@@ -1,14 +1,12 @@
 import { constants } from 'node:os';
 import { assert, property, string, stringMatching } from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { oneOf, seeded, whole } from '../../src/sender/faults.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { inboxOnFile } from '../helpers/inbox-on-loop.ts';
 import { deadGroups, listEvents } from '../../src/ops/find.ts';
 import { invalidIncoming, later } from '../helpers/incoming-event.ts';
-import { merchantDatabase } from '../helpers/merchant-database.ts';
-import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { dead, testDeadGroups } from './dead-groups.conformance.ts';
 import { bury, handled, inStates, invalidThen, plantDead } from './events-in-states.ts';
@@ -225,9 +223,7 @@ describe('the fingerprint of an error', () => {
 });
 
 testDeadGroups('groups of dead events in SQLite', async () => {
-  const database = merchantDatabase();
-  const inbox = sqliteInbox({ database });
-  onTestFinished(() => inbox.close());
+  const { inbox, database } = inboxOnFile();
   return {
     inbox,
     bury: async (id) => bury(database, id),
@@ -248,7 +244,7 @@ testDeadGroups('groups of dead events in SQLite', async () => {
 
 describe('the events of a group', () => {
   it('are found by its fingerprint', async () => {
-    await using inbox = sqliteInbox(scratchFile());
+    const { inbox } = inboxOnFile();
     await handled(inbox, dead('no order ord_1 in the shop'), orderEvent('evt_1'), orderEvent('evt_2'));
     await handled(inbox, dead('the till is shut'), orderEvent('evt_3'));
     await inbox.accept(invalidIncoming({ id: 'evt_4', body: '{"id":"evt_4"}' }), later());
@@ -262,8 +258,7 @@ describe('the events of a group', () => {
   });
 
   it('are not, once their bodies are gone: only by their state', async () => {
-    const database = merchantDatabase();
-    await using inbox = sqliteInbox({ database });
+    const { inbox, database } = inboxOnFile();
     await store(inbox, invalidThen(orderEvent('invalid')));
     const error = { name: 'Error', message: 'down', stack: null };
     await handled(inbox, { outcome: 'dead', reason: 'failed', error }, orderEvent('one'), orderEvent('other'));

@@ -2,7 +2,6 @@ import type { AnyInbox } from '../../src/inbox/contract.ts';
 import type { EventFilter, SearchOrder, EventPage, Search } from '../../src/inbox/operator/search.ts';
 import { listEvents } from '../../src/ops/find.ts';
 
-/** All pages of a search, as far as they go. */
 export async function allPages(
   { search: find }: Pick<Search, 'search'>,
   filter: EventFilter,

@@ -1,24 +1,19 @@
 import { expect, it } from 'vitest';
 import { InboxUnavailableError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { readiness } from '../../src/ops/health.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later, severalIncoming } from '../helpers/incoming-event.ts';
 import { suite } from '../helpers/suite.ts';
 
-/** An empty inbox, and what it takes to see how healthy it is. */
 export interface ProbedStore {
   readonly inbox: Inbox;
-  /** How many rows its tables have. */
   readonly rows: () => Promise<readonly number[]>;
-  /** Keeps everybody from storing anything; answers with what lets them. */
   readonly hold: () => Promise<() => Promise<void>>;
   /** How often it has begun to write something and take it back. */
   readonly probed: () => number;
 }
 
-/** Whether deliveries could be stored, whatever stores them. `open` gives an inbox that is closed when the test is over. */
 export const testHealth = suite((open: () => Promise<ProbedStore>) => {
   it('is ready, and as it was before', async () => {
     const { inbox, rows } = await open();
@@ -61,7 +56,6 @@ export const testHealth = suite((open: () => Promise<ProbedStore>) => {
       warnings: [],
       unwatched: 'canceling statement due to statement timeout',
     });
-    // One look is waited for by all who ask, and no longer than a probe may take.
     let looks = 0;
     const endless = () => {
       looks += 1;
@@ -72,9 +66,5 @@ export const testHealth = suite((open: () => Promise<ProbedStore>) => {
     const unwatched = 'checking the inbox took more than 2 s';
     expect(answers).toEqual(answers.map(() => ({ ready: true, unhandled: [], warnings: [], unwatched })));
     expect(looks).toBe(1);
-  });
-
-  it('cannot be asked for where an inbox cannot be looked into', async () => {
-    await expect(readiness(memoryInbox())).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   });
 });

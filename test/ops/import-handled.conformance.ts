@@ -9,7 +9,6 @@ import { suite } from '../helpers/suite.ts';
 import { ANY, inStates, key } from './events-in-states.ts';
 import { ADA, exported } from './filled-inbox.ts';
 
-/** What an import of ids does that other code has handled, whatever keeps the events. */
 export const testImportHandled = suite((store: { open(): Promise<Inbox> }) => {
   let inbox: Inbox;
 

@@ -21,7 +21,6 @@ const bodyOf = (id: string, change: object = {}): string =>
     JSON.stringify({ id, type: 'order.created', created: '2026-01-01T00:00:00Z', data: { id: 'ord_1' }, ...change }),
   );
 
-/** A line of an export, about an event that is pending. */
 function lineOf(change: Line = {}): Line {
   return {
     endpoint: 'default',
@@ -66,15 +65,12 @@ function exportOf(events: readonly Line[], marks: readonly object[] = []): reado
 const said = (what: string): string =>
   `Line 3 cannot be imported: ${what}. The lines before it were imported. Importing them again is safe.`;
 
-/** Inboxes that events are imported into. */
 export interface ImportedStore {
-  /** One more that is empty. */
   open(): Promise<Inbox>;
   /** What breaks the rules of the tables, or is still to come. */
   broken(inbox: Inbox): Promise<readonly unknown[]>;
 }
 
-/** What an import believes and takes, whatever keeps the events. */
 export const testImportRules = suite((store: ImportedStore) => {
   let inbox: Inbox;
 
@@ -350,7 +346,6 @@ export const testImportRules = suite((store: ImportedStore) => {
     };
     const names = Object.keys(fields) as (keyof typeof fields)[];
     const base = fc.constantFrom<Line>({}, PROCESSED, TOMBSTONE, DEAD, { ...DEAD, deadReason: 'invalid' });
-    // A few at a time, or every line would be refused.
     const change = fc
       .tuple(base, fc.record(fields), fc.subarray(names, { maxLength: 3 }))
       .map(([start, all, some]): Line => ({

@@ -1,23 +1,19 @@
-import Database from 'better-sqlite3';
-import { onTestFinished } from 'vitest';
+import type Database from 'better-sqlite3';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { scratchFile } from '../helpers/scratch-folder.ts';
+import { inboxOnFile } from '../helpers/inbox-on-loop.ts';
 import { testImportRules } from './import-rules.conformance.ts';
 
-const files = new WeakMap<Inbox, string>();
+const databases = new WeakMap<Inbox, Database.Database>();
 
 testImportRules('what an import into a file believes', {
   async open() {
-    const file = scratchFile();
-    const inbox = sqliteInbox(file);
-    files.set(inbox, file);
-    onTestFinished(() => inbox.close());
+    const { inbox, database } = inboxOnFile();
+    databases.set(inbox, database);
     return inbox;
   },
   async broken(inbox) {
-    const database = new Database(files.get(inbox));
-    onTestFinished(() => void database.close());
+    const database = databases.get(inbox);
+    if (database === undefined) throw new Error('not opened here');
     const forbidden = database.prepare(`
       SELECT id, state, dead_reason FROM hookbox_events
       WHERE (state IN ('pending', 'processed') AND (type IS NULL OR created_ms IS NULL)) OR received_ms > :now

@@ -25,7 +25,6 @@ function release(
   return operationsOf(inbox).noteRelease({ name, endpoint, at: NOON + minute * MINUTE, what });
 }
 
-/** When releases and secrets began, whatever keeps it. */
 export const testMarks = suite((open: () => Promise<CountedStore>) => {
   it('a release begins once, with however many processes, and a restart begins nothing', async () => {
     const { inbox, another } = await open();
@@ -44,7 +43,6 @@ export const testMarks = suite((open: () => Promise<CountedStore>) => {
     await release(inbox, 0, 'v1');
     await release(inbox, 58, 'v1', 'goes on');
     await release(inbox, 60, 'v2');
-    // One of the old ones is restarted meanwhile, one ends, and another goes on for a while.
     await release(inbox, 61, 'v1');
     await release(inbox, 62, 'v1', 'ends');
     await release(inbox, 63, 'v1', 'goes on');
@@ -70,7 +68,6 @@ export const testMarks = suite((open: () => Promise<CountedStore>) => {
     await release(inbox, 5, 'v1', 'goes on');
     await release(inbox, 6, 'v2');
     await release(inbox, 10, 'v1');
-    // One of the new ones has ended, and others go on.
     await release(inbox, 11, 'v2', 'ends');
     await release(inbox, 15, 'v1', 'goes on');
     await release(inbox, 16, 'v2', 'goes on');
@@ -107,7 +104,6 @@ export const testMarks = suite((open: () => Promise<CountedStore>) => {
       [0, 'release', 'a1'],
       [30, 'release', 'b7'],
     ]);
-    // A processor of both is of each of them.
     await release(inbox, 201, 'a1', 'began', '*');
     await release(inbox, 202, 'c1', 'began', '*');
     await release(inbox, 203, 'b7', 'began', 'shop-b');

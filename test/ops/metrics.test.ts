@@ -1,22 +1,14 @@
 import * as fc from 'fast-check';
 import { AggregatorRegistry } from 'prom-client';
-import { onTestFinished, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { exposition, EXPOSITION_TYPE, type Family, type Sample } from '../../src/ops/metrics.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { scratchFile } from '../helpers/scratch-folder.ts';
+import { inboxOnFile } from '../helpers/inbox-on-loop.ts';
 import { testMetrics } from './metrics.conformance.ts';
 
 testMetrics('metrics in SQLite', async () => {
-  const file = scratchFile();
-  const opened = () => {
-    const inbox = sqliteInbox(file);
-    onTestFinished(() => inbox.close());
-    return inbox;
-  };
-  return { inbox: opened(), another: async () => opened() };
+  const { inbox, file } = inboxOnFile();
+  return { inbox, another: async () => inboxOnFile(file).inbox };
 });
-
-/** The text format, judged by prom-client: what it writes of the same families, we write too. */
 
 const value = fc.oneof(fc.nat(), fc.double({ noNaN: true, min: 0, max: 1e12 }));
 const labels = fc.dictionary(

@@ -14,7 +14,6 @@ import { readExposition } from './exposition.ts';
 const shipped = (name: string): string =>
   readFileSync(new URL(`../../docs/monitoring/${name}`, import.meta.url), 'utf8');
 
-/** Rules as `promtool check rules` takes them. */
 const duration = z.string().regex(/^(\d+(ms|[smhdwy]))+$/);
 const rule = z.strictObject({
   alert: z.string().regex(/^[a-zA-Z_]\w*$/),
@@ -84,7 +83,6 @@ const dashboard = z.looseObject({
 /** Of what scrapers add, the rules leave these out. */
 const SCRAPED = ['instance', 'pod'];
 
-/** The labels of each series that a scrape has. */
 let printed: ReadonlyMap<string, ReadonlySet<string>>;
 
 beforeAll(async () => {
@@ -142,7 +140,6 @@ it('the alerts are rules of Prometheus about metrics that are printed', () => {
   const all = groups.flatMap((group) => group.rules);
   expect(all.flatMap(({ expr }) => faultsOf(expr))).toEqual([]);
   expect(new Set(all.map(({ alert }) => alert)).size).toBe(all.length);
-  // What a text puts in has to be there.
   for (const { alert, annotations } of all) {
     const braces =
       Object.values(annotations)

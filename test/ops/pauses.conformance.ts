@@ -26,13 +26,10 @@ const WEEKS_LATER = START + 30 * 24 * 3_600_000;
 
 export interface PauseStore {
   readonly inbox: Inbox;
-  /** The same, as another process has it. */
   second(): Inbox;
-  /** Everything that is pending waits behind something else. */
   setAside(): Promise<void>;
 }
 
-/** Pauses of types, whatever keeps the events. `open` gives an empty inbox. */
 export const testPauses = suite((open: () => Promise<PauseStore>) => {
   const request: ClaimRequest = { endpoints: '*', types: '*', ordered: true, leaseMs: 60_000, now: START + 2_000 };
   const scopes: readonly (readonly [string, Partial<ClaimRequest>])[] = [
@@ -77,7 +74,6 @@ export const testPauses = suite((open: () => Promise<PauseStore>) => {
       expect(await inbox.claimOne(orderEvent('before'), asked)).toBe('settled');
       expect(await pausedTypes(other)).toEqual([{ ...pause, waiting: 2, more: false }]);
       if (asked.types !== '*') expect(await other.nextDue({ ...asked, types: ['order.created'] })).not.toBe(START);
-      // Nothing is due but what runs, to its lease: nobody is woken by what was paused.
       expect(await other.nextDue(asked)).toBe(request.now + request.leaseMs);
 
       expect(await resumeType(other, CREATED.type, GRACE)).toEqual(pause);
@@ -157,12 +153,10 @@ export const testPauses = suite((open: () => Promise<PauseStore>) => {
       orderEvent('second', { order: 'ord_1', ...READY, createdAt: 1 }),
       orderEvent('unordered', { order: 'ord_2', ...READY }),
     );
-    // Nobody has said that they handle order.created.
     const ready = { ...request, types: ['order.ready'] };
     const [unordered, ...others] = await inbox.claim(ready, 10);
     expect([unordered?.id, others]).toEqual(['unordered', []]);
     if (unordered !== undefined) await inbox.settle(unordered.lease, { outcome: 'processed' }, START + 2_001);
-    // Who looks through what waits leaves it there, however long ago that was.
     for (let more = true; more;) ({ more } = await inbox.announce(ready, WEEKS_LATER, WEEKS_LATER - 1));
     expect(idsOf(await inbox.claim({ ...ready, now: WEEKS_LATER }, 10))).toEqual([]);
     const why = (id: string) => whyWaiting(inbox, key(id), WEEKS_LATER);

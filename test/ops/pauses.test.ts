@@ -1,23 +1,11 @@
-import { onTestFinished } from 'vitest';
-import Database from 'better-sqlite3';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { scratchFile } from '../helpers/scratch-folder.ts';
+import { inboxOnFile } from '../helpers/inbox-on-loop.ts';
 import { testPauses } from './pauses.conformance.ts';
 
 testPauses('pauses in SQLite', async () => {
-  const file = scratchFile();
-  const opened = () => {
-    const inbox = sqliteInbox(file);
-    onTestFinished(() => inbox.close());
-    return inbox;
-  };
+  const { inbox, database, file } = inboxOnFile();
   return {
-    inbox: opened(),
-    second: opened,
-    async setAside() {
-      const database = new Database(file);
-      database.exec("UPDATE hookbox_events SET parked = 1 WHERE state = 'pending'");
-      database.close();
-    },
+    inbox,
+    second: () => inboxOnFile(file).inbox,
+    setAside: async () => void database.exec("UPDATE hookbox_events SET parked = 1 WHERE state = 'pending'"),
   };
 });

@@ -1,9 +1,9 @@
-import Database from 'better-sqlite3';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type Database from 'better-sqlite3';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Inbox, Operations } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import type { PruneStep } from '../../src/inbox/operator/pruning.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { inboxOnFile } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { pruneEvents } from '../../src/ops/prune.ts';
 import { Child } from '../helpers/child.ts';
@@ -22,13 +22,7 @@ let inbox: Inbox;
 let database: Database.Database;
 
 beforeEach(() => {
-  const file = scratchFile();
-  inbox = sqliteInbox(file);
-  database = new Database(file);
-  onTestFinished(async () => {
-    database.close();
-    await inbox.close();
-  });
+  ({ inbox, database } = inboxOnFile());
 });
 
 testPruning('pruning in SQLite', async () => ({
@@ -120,7 +114,6 @@ describe('the size of a batch', () => {
   });
 });
 
-/** Prunes with operations that take as long as they are told to; what was asked of them, and how long it left them alone. */
 async function watchedPruning(steps: number, workMs: (limit: number) => number, found = 1, commitMs = 0) {
   const limits: number[] = [];
   const rests: number[] = [];

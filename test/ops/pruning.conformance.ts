@@ -19,14 +19,11 @@ const ADA: By = { actor: 'ada', reason: 'the disk is nearly full', now: START + 
 const LATER = new Date(START + 3_600_001);
 const KEY = key('evt');
 
-/** An inbox whose events are pruned, and what is seen and done behind its back. */
 export interface PrunedStore {
   readonly inbox: Inbox;
   /** Puts events there at once, numbered from 1 on, in the place of all that were there. */
   plant(events: readonly PlantedEvent[]): Promise<void>;
-  /** All of them, in the order of their numbers. */
   rows(): Promise<readonly PrunedRow[]>;
-  /** The body of this one cannot be taken away. */
   breaksAt(seq: number): Promise<void>;
 }
 
@@ -48,7 +45,6 @@ export interface PrunedRow {
   readonly pruned: 0 | 1;
 }
 
-/** What pruning takes and leaves, whatever keeps the events. `open` gives an empty inbox for each test. */
 export const testPruning = suite((open: () => Promise<PrunedStore>) => {
   let kept: PrunedStore;
   let inbox: Inbox;

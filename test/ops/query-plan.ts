@@ -38,7 +38,6 @@ function textsOfTheQueue(): ReadonlySet<string> {
   return texts;
 }
 
-/** What SQLite is going to do for a statement, a line for each table. */
 export function planOf(database: SqliteDatabase, sql: string): string[] {
   const named = Object.fromEntries([...sql.matchAll(/[:$](\w+)/g)].map(([, name = '']) => [name, null]));
   const unnamed = Array.from(sql.matchAll(/\?/g), () => null);

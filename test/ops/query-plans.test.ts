@@ -11,7 +11,6 @@ import { sqliteShop } from './searched-store.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
 import { noteOutOfOrder } from '../../src/inbox/sqlite/operator/search-indexes.ts';
 
-/** Why all that is not settled waits, as somebody was there just now who handles all of it. */
 async function askWaits(inbox: Inbox): Promise<void> {
   const { events } = await listEvents(inbox, { states: ['pending', 'processing'] }, { limit: 500 });
   await inbox.announce({ endpoints: '*', types: '*' }, START, null);

@@ -1,22 +1,15 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { csvCell, exportReadable, type ReadableFormat } from '../../src/ops/export.ts';
 import { importEvents } from '../../src/ops/import.ts';
 import { auditLines } from '../../src/ops/audit.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { inboxOnFile } from '../helpers/inbox-on-loop.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
-import { scratchFile } from '../helpers/scratch-folder.ts';
 import { FAILED, handled, invalidThen } from './events-in-states.ts';
 
 const ADA = { actor: 'ada' };
 
-function opened() {
-  const inbox = sqliteInbox(scratchFile());
-  onTestFinished(() => inbox.close());
-  return inbox;
-}
-
 async function linesOf(format: ReadableFormat) {
-  const inbox = opened();
+  const inbox = inboxOnFile().inbox;
   await handled(inbox, FAILED, orderEvent('=HYPERLINK("http://evil.example")'));
   await store(inbox, orderEvent('evt_2', { type: 'order.ready' }));
   await store(inbox, { ...invalidThen(orderEvent('evt_3')), body: Buffer.from([0xff]) });
@@ -64,7 +57,6 @@ it('csv has a head and a line for each event, the oldest first', async () => {
   expect(first).toContain(',Error: the shop is down,');
   expect(second?.split(',')).toHaveLength(head?.split(',').length ?? 0);
   expect(third).toContain(',evt_3,,,,dead,invalid,');
-  // It is an export, whatever its format.
   expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'export', actor: 'ada', counts: { events: 4 } }]);
 });
 
@@ -83,7 +75,7 @@ it('json has a line for each event, with its body as it was sent', async () => {
 
 it.each(['csv', 'json'] as const)('what was exported as %s cannot be imported, and that is said', async (format) => {
   const { lines } = await linesOf(format);
-  await expect(importEvents(opened(), lines, ADA)).rejects.toThrow(
+  await expect(importEvents(inboxOnFile().inbox, lines, ADA)).rejects.toThrow(
     format === 'json' ? /exports as csv or json cannot be imported/ : /line 1/i,
   );
 });

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import type { Inbox, Operations } from '../../src/inbox/contract.ts';
-import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { rejectedDeliveries } from '../../src/ops/stats.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
@@ -20,23 +19,19 @@ const forged = {
   at: NOON,
 };
 
-/** Rejections that somebody has made up, each of a kind of its own. */
 export function madeUp(from: number, to: number): Parameters<Operations['noteRejected']>[0] {
   return Array.from({ length: to - from }, (_, k) => {
     const n = from + k;
-    // A proxy passes on whatever it was told.
     const source = `${n} ${'x'.repeat(10_000)}`;
     return { ...forged, sha256: n.toString(16).padStart(64, '0'), bytes: n, source, at: NOON + n };
   });
 }
 
-/** An empty inbox, and the rows that it keeps of rejections. */
 export interface RejectingStore {
   readonly inbox: Inbox;
   readonly rows: () => Promise<readonly unknown[]>;
 }
 
-/** What is kept of rejected deliveries, whatever keeps it. `open` gives an inbox that is closed when the test is over. */
 export const testRejected = suite((open: () => Promise<RejectingStore>) => {
   const opened = async () => {
     const store = await open();
@@ -78,7 +73,6 @@ export const testRejected = suite((open: () => Promise<RejectingStore>) => {
     expect((await rejectedDeliveries(inbox)).map(({ bytes }) => bytes)).toEqual([1, 3, 2]);
     expect((await rejectedDeliveries(inbox, 2)).map(({ bytes }) => bytes)).toEqual([1, 3]);
     await expect(rejectedDeliveries(inbox, 0)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
-    await expect(rejectedDeliveries(memoryInbox())).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   });
 
   it('are counted by reason, each of them in its minute', async () => {

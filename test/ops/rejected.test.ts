@@ -1,32 +1,19 @@
-import Database from 'better-sqlite3';
-import { expect, it, onTestFinished, describe } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { rejectedDeliveries } from '../../src/ops/stats.ts';
 import { causeOfRejection } from '../../src/ops/words/rejection-causes.ts';
 import type { Reason } from '../../src/receive/outcome.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { scratchFile } from '../helpers/scratch-folder.ts';
+import { inboxOnFile } from '../helpers/inbox-on-loop.ts';
 import { totalsOf } from './counted.ts';
 import { madeUp, testRejected } from './rejected.conformance.ts';
 
-function opened() {
-  const file = scratchFile();
-  const inbox = sqliteInbox(file);
-  const database = new Database(file, { readonly: true });
-  onTestFinished(async () => {
-    database.close();
-    await inbox.close();
-  });
-  return { inbox, database };
-}
-
 testRejected('rejected deliveries in SQLite', async () => {
-  const { inbox, database } = opened();
+  const { inbox, database } = inboxOnFile();
   return { inbox, rows: async () => database.prepare('SELECT * FROM hookbox_rejected').all() };
 });
 
 it('rejected deliveries leave a file that has stopped growing, however many somebody makes up', async () => {
-  const { inbox, database } = opened();
+  const { inbox, database } = inboxOnFile();
   const pages: number[] = [];
   const flood = async (from: number, to: number): Promise<void> => {
     for (let n = from; n < to; n += 1_000) await operationsOf(inbox).noteRejected(madeUp(n, n + 1_000));

@@ -19,16 +19,12 @@ const DUE = START + 60 * MINUTE_MS;
 const ADA: By = { actor: 'ada', reason: 'the warehouse is back', now: NOW };
 const IN_ORDER = { ...ANY, ordered: true, now: NOW };
 
-/** An inbox that operators act in. */
 export interface RetriedStore {
   readonly inbox: Inbox;
-  /** how often processors were told that something may be due */
   notified: number;
-  /** What pruning leaves of an event. */
   readonly bury: (id: string) => Promise<void>;
 }
 
-/** What retrying now does, whatever keeps the events. `open` gives an empty inbox for each test. */
 export const testRetryNow = suite((open: () => Promise<RetriedStore>) => {
   let kept: RetriedStore;
   let inbox: Inbox;
@@ -48,7 +44,6 @@ export const testRetryNow = suite((open: () => Promise<RetriedStore>) => {
       const { counts, audit } = await retryEventsNow(inbox, [key('evt')], ADA);
       const retried = state === 'retrying';
       expect(counts).toEqual(retried ? { done: 1 } : { 'not needed': 1 });
-      // Nothing else of it changes: what failed has failed.
       expect(await seen('evt')).toEqual(retried ? { ...before, dueAt: new Date(NOW) } : before);
       expect(kept.notified > 0).toBe(retried);
       const line = { seq: audit, act: 'retry-now', actor: 'ada', counts };
@@ -69,7 +64,6 @@ export const testRetryNow = suite((open: () => Promise<RetriedStore>) => {
     const keys = [key('evt'), key('evt'), key('nobody')];
     const { results } = await retryEventsNow(inbox, keys, ADA);
     expect(results.map(({ result }) => result)).toEqual(['done', 'not needed', 'unknown']);
-    // However much later: it keeps its place before what is due since then.
     expect((await retryEventsNow(inbox, [key('evt')], { ...ADA, now: NOW + 1 })).counts).toEqual({ 'not needed': 1 });
     expect(await seen('evt')).toMatchObject({ dueAt: new Date(NOW) });
   });
@@ -94,7 +88,6 @@ export const testRetryNow = suite((open: () => Promise<RetriedStore>) => {
     expect(first).toMatchObject({ id: 'older' });
     expect(others).toEqual([]);
     if (first === undefined) return;
-    // Also while that one runs, and when it fails.
     expect((await retryEventsNow(inbox, [key('older')], ADA)).counts).toEqual({ 'not needed': 1 });
     await inbox.settle(first.lease, { outcome: 'retry', error: failure, dueAt: DUE }, NOW + 1);
     expect(await inbox.claim({ ...IN_ORDER, now: NOW + 2 }, 10)).toEqual([]);
@@ -173,7 +166,6 @@ export const testRetryNow = suite((open: () => Promise<RetriedStore>) => {
       await handled(inbox, failing('no order ord_1 in the shop'), orderEvent('a', { receivedAt: START }));
       await handled(inbox, failing('the till is shut', DUE + 7), orderEvent('b'));
       await handled(inbox, failing('no order ord_3 in the shop', DUE - 5), orderEvent('c'));
-      // As the dead are grouped; and neither is in a group of the other.
       const error = { name: 'Error', message: 'no order ord_4 in the shop', stack: null };
       await handled(inbox, { outcome: 'dead', reason: 'failed', error }, orderEvent('dead'));
     });

@@ -11,7 +11,6 @@ const MIB = 1024 * 1024;
 export const conditions = (count: number, value = 'x'): readonly BodyCondition[] =>
   Array.from({ length: count }, (_, n) => ({ path: `data.f${n}`, value }));
 
-/** Stores an event whose body has eight fields that fit, and is as large as asked for. */
 export async function storeLarge(
   inbox: Inbox,
   id: string,
@@ -34,7 +33,6 @@ async function pagesOf(inbox: Inbox, filter: EventFilter): Promise<readonly Even
   return pages;
 }
 
-/** From here on each look at the clock finds it so much later. */
 export function clockThatRuns(stepMs: number): void {
   let now = performance.now();
   vi.spyOn(performance, 'now').mockImplementation(() => (now += stepMs));
@@ -53,7 +51,6 @@ export async function turnsOf<T>(work: Promise<T>): Promise<{ readonly turns: nu
   return { turns, result };
 }
 
-/** What a filter may ask for: more is refused. */
 export const TOO_MUCH: readonly (readonly [string, EventFilter, RegExp])[] = [
   ['nine conditions on the body', { body: conditions(9) }, /body must have at most 8 values, not 9\./],
   ['very many conditions', { body: conditions(100_000) }, /body must have at most 8 values, not 100000\./],
@@ -69,7 +66,6 @@ export const TOO_MUCH: readonly (readonly [string, EventFilter, RegExp])[] = [
   ['a deep path', { body: [{ path: 'a.'.repeat(600) + 'a', value: '' }] }, /body must have at most 1000/],
 ];
 
-/** How much a search looks at, whatever keeps the events. `open` gives an empty inbox for each test. */
 export const testSearchBounds = suite((open: () => Promise<SearchedStore>) => {
   let store: SearchedStore;
   let inbox: Inbox;
@@ -100,13 +96,11 @@ export const testSearchBounds = suite((open: () => Promise<SearchedStore>) => {
       const filters: readonly EventFilter[] = [
         { body: conditions(1) },
         { body: conditions(8) },
-        // By the body as well, as long as nothing is indexed.
         { body: conditions(8), entity: 'order::ord_1', merchant: 'mer_7' },
       ];
       const parse = vi.spyOn(JSON, 'parse');
       for (const filter of filters) {
         parse.mockClear();
-        // Nobody can write, so nothing becomes indexed.
         await store.readOnly.search(filter, {});
         const bodies = parse.mock.calls.filter(([text]) => text.length > 50_000);
         expect(bodies).toHaveLength(5);

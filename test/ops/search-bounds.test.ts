@@ -41,7 +41,6 @@ async function linesOf(lines: AsyncIterable<string>): Promise<readonly string[]>
   return all;
 }
 
-/** Of a URL in which a field stands again and again. */
 function queryOf(field: string, values: readonly string[]): string {
   return new URLSearchParams(values.map((value): [string, string] => [field, value])).toString();
 }

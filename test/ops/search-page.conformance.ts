@@ -15,12 +15,10 @@ const HOUR_MS = 60 * 60_000;
 /** How planted events stand: all of them, or, of `some dead`, each 5,000th; the others are processed. */
 export type Planted = 'processed' | 'ready' | 'fresh' | 'dead' | 'some dead';
 
-/** An inbox with very many events. */
 export interface PlantedStore extends AsyncDisposable {
   readonly inbox: Inbox;
   /** Events that were received a second after the other from `START` on, evt_1 first. */
   plant(count: number, as?: Planted): Promise<void>;
-  /** Makes one that was processed something else. */
   stand(seq: number, as: 'retrying' | 'parked' | 'processing'): Promise<void>;
   /** @param ms - what is received then, in SQL: `received_ms` is when it was */
   receiveAt(ms: string, where: string): Promise<void>;
@@ -28,7 +26,6 @@ export interface PlantedStore extends AsyncDisposable {
   noteOutOfOrder(first: number, last: number): Promise<void>;
 }
 
-/** How far a page of a search looks, whatever keeps the events. `open` gives an empty inbox for each test. */
 export const testSearchPage = suite((open: () => Promise<PlantedStore>) => {
   let kept: PlantedStore;
   let inbox: Inbox;
@@ -103,10 +100,8 @@ export const testSearchPage = suite((open: () => Promise<PlantedStore>) => {
     expect(await examined({ conflict: true })).toBe(1);
     expect(await examined({ id: 'evt_77' })).toBe(1);
     expect(await examined({ entity: 'ord_42' })).toBe(3);
-    // The narrowest of several.
     expect(await examined({ states: ['dead', 'pending'], entity: 'ord_42', types: ['order.ready'] })).toBe(3);
     expect(await examined({ redelivered: true, entity: 'ord_42' })).toBe(1);
-    // However many there are, they are counted as far as that is worth it.
     expect(await countEvents(inbox)).toEqual({ count: 10_000, more: true, cut: false });
     expect(await countEvents(inbox, { states: ['dead'] })).toEqual({ count: 4, more: false, cut: false });
     expect(await countEvents(inbox, { text: 'EVT_19999' })).toEqual({ count: 1, more: false, cut: true });
@@ -163,7 +158,6 @@ export const testSearchPage = suite((open: () => Promise<PlantedStore>) => {
 
   it('skips nothing of what an import has put among newer events, and goes on skipping around it', async () => {
     await kept.plant(20_000);
-    // Two days older than what is around it, in two batches.
     await kept.receiveAt('received_ms - 172800000', 'seq BETWEEN 10001 AND 10400');
     await kept.noteOutOfOrder(10_001, 10_200);
     await kept.noteOutOfOrder(10_201, 10_400);
@@ -173,7 +167,6 @@ export const testSearchPage = suite((open: () => Promise<PlantedStore>) => {
     const old = { until: new Date(START - HOUR_MS) };
     const pages = await allPages(operations, old, 500);
     expect(idsOf(pages)).toHaveLength(400);
-    // A later one, with as many events as it takes to be known by its own.
     await kept.receiveAt('received_ms - 172800000', 'seq BETWEEN 12001 AND 12100');
     await kept.noteOutOfOrder(12_001, 12_100);
     expect(idsOf(await allPages(operations, old, 500))).toHaveLength(500);
@@ -210,7 +203,6 @@ export const testSearchPage = suite((open: () => Promise<PlantedStore>) => {
       seen.push(...events.map(({ id }) => id));
       before = next;
       round += 1;
-      // What was shown goes, what is to come partly goes, and others come.
       await rerunEvents(inbox, events.slice(0, 5), by);
       await discardEvents(inbox, [key(`evt_${round}`)], by);
       await handled(inbox, failed, orderEvent(`later_${round}`));

@@ -50,7 +50,6 @@ testSearchPage('a page in SQLite', async () => {
   };
 });
 
-/** Events that were received a second after the other up to now, all processed. */
 function plant(database: Database.Database, count: number): void {
   // What CAST makes of a text is in the encoding of the database.
   defineIdHash(database);
@@ -87,10 +86,8 @@ it('reads no more bodies than it should, and lets deliveries in meanwhile', asyn
   searching.abort();
   await deliveries;
   expect(idsOf(pages)).toEqual(['evt_3']);
-  // Nor does the index take them in at once, in the commit that deliveries share.
   expect(await operations.indexNew(1_000)).toBeGreaterThan(0);
   expect(pages[0]?.examined).toBeLessThan(70 + answered);
   expect(pages.length).toBeGreaterThan(1);
-  // Many times while a page is looked for, and not only between two of them.
   expect(answered).toBeGreaterThan(2 * pages.length);
 });

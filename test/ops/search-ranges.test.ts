@@ -49,7 +49,6 @@ it('no search by time misses an event whose clock was wrong by less than an hour
       fc.option(fc.tuple(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 0, max: 50 }))),
       async (times, since, until, samplesAtOnce, mixed) => {
         const disorder = mixed && { from: mixed[0], before: mixed[0] + mixed[1] };
-        // An import put events of any time here.
         const all = times.map((time, n) => (disorder && isIn([disorder], n + 1) ? 0 : time));
         const filter = {
           ...(since !== null && { since: new Date(since) }),
@@ -76,7 +75,6 @@ it('seven samples at once find both ends of a span among a million events with s
   const one = received(times);
   const seven = received(times, 7);
   const ranges = await rangesWithin(seven.tables, filter, everywhere, extent);
-  // An hour is 3,600 events.
   expect(ranges).toEqual([{ from: 400_001 - 3_600 - 31, before: 500_001 + 3_600 }]);
   expect(await rangesWithin(one.tables, filter, everywhere, extent)).toEqual(ranges);
   expect(seven.asked.length).toBeLessThanOrEqual(7);

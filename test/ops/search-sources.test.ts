@@ -15,7 +15,6 @@ import { inOrder, type SeqOrder } from '../../src/inbox/operator/finding/seq-ran
 
 type Lists = Readonly<Partial<Record<IndexPart['index']['of'], readonly number[] | null>>>;
 
-/** Indexes that list these events. */
 function indexes(lists: Lists): Pick<SearchTables, 'list'> {
   return {
     list: (parts, limit, order) =>

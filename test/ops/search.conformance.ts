@@ -20,7 +20,6 @@ import type { SearchedStore } from './searched-store.ts';
 
 const MINUTE_MS = 60_000;
 
-/** What a search finds, whatever keeps the events. `open` gives an empty inbox each time. */
 export const testSearch = suite((open: () => Promise<SearchedStore>) => {
   let kept: SearchedStore;
   let inbox: Inbox;
@@ -35,7 +34,6 @@ export const testSearch = suite((open: () => Promise<SearchedStore>) => {
     /** More than a search looks at in its first step. */
     const COUNT = 600;
     let shop: SearchedStore;
-    /** when what nobody handled was put away, by seq */
     let putAwayAt: ReadonlyMap<number, Date>;
     let stored: readonly {
       event: StoredEvent;
@@ -106,7 +104,6 @@ export const testSearch = suite((open: () => Promise<SearchedStore>) => {
       },
       { requiredKeys: [] },
     );
-    // With all conditions nothing is found; a few of them say more.
     const fewConditions = filters.chain((filter) =>
       // What a bulk was done to: bulk-outcome.conformance.ts.
       subarray(Object.keys(filter) as Exclude<keyof EventFilter, 'bulk'>[], { maxLength: 3 }).map(
@@ -121,10 +118,8 @@ export const testSearch = suite((open: () => Promise<SearchedStore>) => {
     ]);
     const canonical = (text: string): string => sameNumber.get(text) ?? text;
 
-    /** What each condition says, in the simplest words there are. */
     function fits({ event, attempts, data, settledAt }: (typeof stored)[number], filter: EventFilter): boolean {
       const ids = [data['id'], data['product_id'], data['location_id']];
-      // One without an entity is found by what its body says.
       const named =
         event.entity ?? (event.body === null ? null : entityOf(JSON.parse(Buffer.from(event.body).toString())));
       const names = named === null && event.body === null ? [] : [named, ...ids];

@@ -10,12 +10,10 @@ import { bury } from './events-in-states.ts';
 
 const MINUTE_MS = 60_000;
 
-/** An inbox that operators search, and what tests do to its tables. */
 export interface SearchedStore extends AsyncDisposable {
   readonly inbox: Inbox;
   /** searches where nothing can be written, the index included */
   readonly readOnly: Pick<Search, 'search' | 'countFound'>;
-  /** What pruning leaves of an event. */
   readonly bury: (id: string) => Promise<void>;
   /**
    * Of what is pending a third waits for an older one, and a third has not been looked at. A fifth was ignored, a minute after
@@ -24,13 +22,10 @@ export interface SearchedStore extends AsyncDisposable {
   readonly mixPending: () => Promise<void>;
   /** When what nobody handled was put away, by `seq`. */
   putAway(): Promise<ReadonlyMap<number, Date>>;
-  /** As if nothing had been indexed. */
   forgetIndex(): Promise<void>;
-  /** Until it is disposed of, nobody can enter anything into the index. */
   lockIndex(): Promise<AsyncDisposable>;
 }
 
-/** What a shop on a file needs of its tables. */
 export function sqliteShop(database: SqliteDatabase): Pick<SearchedStore, 'bury' | 'mixPending'> {
   return {
     bury: async (id) => bury(database, id),
@@ -45,7 +40,6 @@ export function sqliteShop(database: SqliteDatabase): Pick<SearchedStore, 'bury'
   };
 }
 
-/** On a file of its own. */
 export async function searchedFile(): Promise<SearchedStore> {
   const folder = ownFolder();
   const file = `${folder.path}/shop.db`;

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { Counted } from '../../src/inbox/rules/counted.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { stats } from '../../src/ops/stats.ts';
@@ -15,9 +14,7 @@ import { counted, DAY, HOUR, MINUTE, NOON } from './counted.ts';
 
 const hour = { since: new Date(NOON), until: new Date(NOON + HOUR) };
 
-/** What statistics say, whatever has counted. `open` gives an empty inbox, which is closed when the test is over. */
 export const testStats = suite((open: () => Promise<Inbox>) => {
-  /** An inbox that has counted these. */
   async function having(...rows: readonly ReturnType<typeof counted>[]): Promise<Inbox> {
     const inbox = await open();
     await operationsOf(inbox).count(rows);
@@ -214,10 +211,6 @@ export const testStats = suite((open: () => Promise<Inbox>) => {
     ['a million steps', { steps: 1_000_000 }],
   ])('refuse %s', async (_, options) => {
     await expect(stats(await having(), options)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
-  });
-
-  it('refuse an inbox that cannot be looked into', async () => {
-    await expect(stats(memoryInbox())).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   });
 
   it('have a sum for everything that is counted but latencies', async () => {

@@ -1,19 +1,14 @@
 import * as fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LATENCY_BUCKETS_MS } from '../../src/inbox/rules/counted.ts';
 import { percentilesOf } from '../../src/ops/stats.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { scratchFile } from '../helpers/scratch-folder.ts';
+import { inboxOnFile } from '../helpers/inbox-on-loop.ts';
 import { testStats } from './stats.conformance.ts';
 
 const bounds = [...LATENCY_BUCKETS_MS, Infinity];
 const boundOf = (ms: number): number => bounds.find((bound) => ms <= bound) ?? NaN;
 
-testStats('stats in SQLite', async () => {
-  const inbox = sqliteInbox(scratchFile());
-  onTestFinished(() => inbox.close());
-  return inbox;
-});
+testStats('stats in SQLite', async () => inboxOnFile().inbox);
 
 describe('percentiles of buckets', () => {
   it('are the upper bounds of the buckets that the percentiles of the values fall into', () => {

@@ -8,7 +8,6 @@ async function fill(inbox: Inbox, count: number): Promise<void> {
   await Promise.all(severalIncoming(count).map((event) => inbox.accept(event, later())));
 }
 
-/** How commands go through all that is stored, whatever keeps it. `open` gives an empty inbox for each test. */
 export const testStoredEvents = suite((open: () => Promise<Inbox>) => {
   describe('stored events', () => {
     it('come in the order of arrival, without those that are stored meanwhile', async () => {

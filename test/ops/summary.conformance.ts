@@ -81,13 +81,11 @@ const expected: Record<keyof typeof inStates, typeof NOTHING> = {
   },
 };
 
-/** An empty inbox, and what pruning leaves of an event. */
 export interface SummarizedStore {
   readonly inbox: Inbox;
   readonly bury: (id: string) => Promise<void>;
 }
 
-/** What is shown of an event, whatever keeps it. `open` gives an inbox that is closed when the test is over. */
 export const testSummaries = suite((open: () => Promise<SummarizedStore>) => {
   it.each(Object.keys(inStates) as (keyof typeof inStates)[])('of an event that is %s', async (state) => {
     const { inbox, bury } = await open();

@@ -32,13 +32,10 @@ export const by = { actor: 'ada', reason: 'because' };
 export const WHO = ['--actor', by.actor, '--reason', by.reason];
 const ORIGIN = 'http://shop.example';
 
-/** An act, in each of the ways that it has. */
 export interface Way {
-  /** what was done already, in the same way for each */
   readonly before?: (inbox: Inbox) => Promise<unknown>;
   readonly code: (inbox: Inbox, folder: string, moreLines: readonly string[]) => Promise<unknown>;
   readonly cli: readonly string[];
-  /** missing where the page does not have the act */
   readonly page?: (page: Page, inbox: Inbox, moreLines: readonly string[]) => Promise<unknown>;
 }
 
@@ -51,7 +48,6 @@ const EVENT = key('evt_dead_1');
 const DONE = key('evt_done');
 const filter = { states: ['dead' as const], error: 'shop is down' };
 const FOUND = ['--state', 'dead', '--error', 'shop is down'];
-/** The first is processed here already. */
 const HANDLED = [DONE.id, 'evt_other_1', 'evt_other_2'];
 const MONTH_MS = 30 * 86_400_000;
 
@@ -147,7 +143,6 @@ const ways: Readonly<Record<string, Way>> = {
     page: (page) => page.post('/paused/resume', { type: 'order.created', endpoint: 'default', reason: by.reason }),
   },
   'export for people': {
-    // A link asks for no reason.
     async code(inbox) {
       for await (const line of exportReadable(inbox, 'csv', { actor: by.actor })) expect(line).toContain(',');
     },
@@ -176,17 +171,14 @@ const ways: Readonly<Record<string, Way>> = {
   },
 };
 
-/** A stocked inbox of the running test. */
 export interface Stocked {
   readonly inbox: Inbox;
   readonly folder: string;
-  /** how a command is told which inbox it is */
   readonly named: { readonly args: readonly string[]; readonly options: RunOptions };
   /** Everything an act can change, but for the times at which it happened. */
   leftBehind(): Promise<unknown>;
 }
 
-/** The lines of an export. */
 export async function exported(inbox: Inbox): Promise<string> {
   let text = '';
   for await (const line of exportEvents(inbox, { actor: by.actor })) text += `${line}\n`;
@@ -225,10 +217,6 @@ export function withoutPlaces(filter: unknown): unknown {
   return kept;
 }
 
-/**
- * @param stock - an inbox of its own with `stock` and `before` done
- * @param others - what only this engine does
- */
 export function threeWays(
   stock: (before: Way['before']) => Promise<Stocked>,
   moreLines: () => readonly string[],

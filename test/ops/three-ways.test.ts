@@ -31,7 +31,6 @@ beforeAll(async () => {
   return () => folder[Symbol.dispose]();
 });
 
-/** A copy of the stocked inbox, in a folder of its own. */
 async function ownCopy(before: Way['before']): Promise<Stocked> {
   const folder = scratchFolder();
   const file = join(folder, 'hookbox.db');

@@ -36,7 +36,6 @@ async function handleInline(inbox: Inbox, event: IncomingEvent): Promise<void> {
   await operationsOf(inbox).count([counted(now, 'processed', 'order.created')]);
 }
 
-/** What is told of what comes in, whatever has counted it. `open` gives an empty inbox, which is closed when the test is over. */
 export const testTraffic = suite((open: () => Promise<Inbox>) => {
   const opened = async (rows: readonly CountRow[] = []) => {
     const inbox = await open();
@@ -159,7 +158,6 @@ export const testTraffic = suite((open: () => Promise<Inbox>) => {
     expect(await alarmsAt(NOON)).toEqual([null, 'new rejecting', 'one shop well']);
     const texts = warningsOf(await watch(inbox, NOON), inbox, new Date(NOON)).map(({ text }) => text);
     expect(texts).toEqual([expect.stringMatching(/^Every delivery at new was rejected \(40 in all\)\. /)]);
-    // It is an hour old: some trials came through, and then its secret was changed.
     await operations.count([
       counted(NOON - 50 * MINUTE, 'arrived', 'new', 3),
       counted(NOON - 50 * MINUTE, 'stored', 'order.ready', 3),
@@ -193,7 +191,6 @@ export const testTraffic = suite((open: () => Promise<Inbox>) => {
       'No delivery has arrived at one shop since 11:59 UTC (2 h 1 min); at this hour, a delivery usually arrives every 8 s.',
       expect.stringMatching(/^Every delivery at other since 11:59 UTC \(2 h\) was rejected \(300 in all\)\. /),
     ]);
-    // What all of them do is said once.
     await refuse('one shop', now - MINUTE, 300);
     const [all, ...more] = warningsOf(await watch(inbox, now), inbox, new Date(now));
     expect([all?.endpoint, more]).toEqual([null, []]);
@@ -234,7 +231,6 @@ export const testTraffic = suite((open: () => Promise<Inbox>) => {
         alarm === 'no-processor' ? text : [],
       );
     await inbox.announce({ endpoints: ['shop-b'], types }, NOON, null, { name: '1-a', startedAt: NOON });
-    // What its last processor had begun says nothing of now.
     await handleInline(inbox, { ...orderEvent('evt_0', { receivedAt: NOON + MINUTE }), endpoint: 'shop-b' });
     const gone = NOON + 2 * HOUR;
     const living = { name: '2-b', startedAt: NOON };
@@ -263,7 +259,6 @@ export const testTraffic = suite((open: () => Promise<Inbox>) => {
     expect(await warned(night + MINUTE)).toEqual([]);
     await inbox.leave('2-b');
     expect(await warned(night + HOUR)).toEqual(['No processor for order.created has run since 22:00 UTC (1 h).']);
-    // Who takes its place takes that of both.
     await inbox.announce({ endpoints: '*', types: '*' }, night + HOUR, null, { name: '3-c', startedAt: NOON });
     expect(await warned(night + HOUR)).toEqual([]);
   });
@@ -288,11 +283,9 @@ export const testTraffic = suite((open: () => Promise<Inbox>) => {
       'No processor for any type has run since 12:00 UTC (1 h 59 min).',
       'No processor for order.created and order.ready has run since 12:00 UTC (2 h).',
     ]);
-    // Handled before the answer, in inline mode.
     await handleInline(inbox, orderEvent('evt_inline', { receivedAt: gone - MINUTE }));
     expect(await warned(gone)).toEqual([]);
     expect(await warned(NOON + 8 * DAY)).toEqual([]);
-    // And its row, too.
     await inbox.announce(both, gone, null, { name: '3-c', startedAt: gone });
     expect((await inbox.processors(NOON)).processors.map(({ name }) => name)).toEqual(['3-c']);
   });

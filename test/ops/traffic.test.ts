@@ -1,21 +1,15 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { alarmOf, usualAt, type History } from '../../src/ops/traffic.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { scratchFile } from '../helpers/scratch-folder.ts';
+import { inboxOnFile } from '../helpers/inbox-on-loop.ts';
 import { DAY, HOUR, MINUTE } from './counted.ts';
 import { testTraffic } from './traffic.conformance.ts';
 
-testTraffic('what comes in at an inbox in SQLite', async () => {
-  const inbox = sqliteInbox(scratchFile());
-  onTestFinished(() => inbox.close());
-  return inbox;
-});
+testTraffic('what comes in at an inbox in SQLite', async () => inboxOnFile().inbox);
 
 /** A Monday. */
 const MIDNIGHT = Date.UTC(2026, 5, 1);
 const at = (day: number, hour: number): number => MIDNIGHT + day * DAY + hour * HOUR;
 
-/** The counts of a shop until a time; `hourly` says how many came in each hour. */
 function history(until: number, hourly: (hour: number, weekday: number) => number, days = 35): History {
   const begin = until - days * DAY;
   const hours = new Map<number, number>();

@@ -18,20 +18,15 @@ import { deliverDuring } from './deliver-during.ts';
 import { ANY, FAILED, failure, handled } from './events-in-states.ts';
 import { ADA, exported, fill, HOSTILE } from './filled-inbox.ts';
 
-/** An export of our own. */
 const OURS = { trusted: true } as const;
 const BOB = { actor: 'bob', reason: 'to the new machine' };
 
-/** Inboxes that events are carried between. */
 export interface TransferStore {
-  /** One more that is empty. */
   open(): Promise<Inbox>;
   plantDead(inbox: Inbox, ...events: readonly IncomingEvent[]): Promise<void>;
-  /** No event of this id can be stored. */
   breaksAt(inbox: Inbox, id: string): Promise<void>;
 }
 
-/** What comes of exporting and importing, whatever keeps the events. */
 export const testTransfer = suite((store: TransferStore) => {
   let inbox: Inbox;
 
@@ -83,7 +78,6 @@ export const testTransfer = suite((store: TransferStore) => {
       await storeIn(inbox, orderEvent('evt'));
       const lines = await exported(inbox);
       const copy = await store.open();
-      // Even where the move ends early, and somebody goes on with what has come.
       await expect(importEvents(copy, lines.slice(0, -1), BOB, OURS)).rejects.toThrow('ends early');
       expect(await copy.claim({ ...ANY, now: Date.now() }, 1)).toEqual([]);
       expect(await importEvents(copy, lines, BOB, OURS)).toMatchObject({ imported: 0, known: 1 });
@@ -130,7 +124,6 @@ export const testTransfer = suite((store: TransferStore) => {
       await importEvents(others, lines, ADA);
       expect(await exported(ours)).toEqual(lines);
       expect(await ours.nextDue(ANY)).toBe(dueAt);
-      // Nobody else's line puts an event off for as long.
       expect(await others.nextDue(ANY)).toBeLessThan(Date.now() + 25 * 3_600_000);
     });
 
@@ -520,12 +513,10 @@ export const testTransfer = suite((store: TransferStore) => {
   });
 });
 
-/** Events in their order, in few commits. */
 async function storeAll(inbox: Inbox, ...events: readonly IncomingEvent[]): Promise<void> {
   await Promise.all(events.map((event) => inbox.accept(event, later())));
 }
 
-/** As a line has it. */
 function bodyOf(id: string, change: object = {}): string {
   const event = { id, type: 'order.created', created: new Date(START).toISOString(), data: { id: 'ord_1' }, ...change };
   return Buffer.from(JSON.stringify(event)).toString('base64');
@@ -565,7 +556,6 @@ function manyLines(count: number): readonly string[] {
   return ['{"hookbox":"export","version":1}', ...events, `{"end":{"events":${count},"marks":0}}`];
 }
 
-/** An inbox that imports nothing, and says how many events each batch had. */
 function counting(batches: number[]): Inbox {
   const operations: Pick<Operations, 'note' | 'importSome'> = {
     note: () => Promise.resolve(1),

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { inboxOnFile, sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { exportEvents } from '../../src/ops/export.ts';
 import { importEvents } from '../../src/ops/import.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
@@ -12,7 +12,6 @@ import { ADA, exported, fill } from './filled-inbox.ts';
 import { testImportHandled } from './import-handled.conformance.ts';
 import { testTransfer } from './transfer.conformance.ts';
 
-/** An export of our own. */
 const OURS = { trusted: true } as const;
 
 testTransfer('transfer between files', {
@@ -102,20 +101,12 @@ it('an export shows each event as it was at one moment, while another process se
 
 const connections = new WeakMap<Inbox, Database.Database>();
 
-/** A new inbox in a file of its own. */
 function opened(): Inbox {
-  const file = scratchFile();
-  const inbox = sqliteInbox(file);
-  const database = new Database(file);
+  const { inbox, database } = inboxOnFile();
   connections.set(inbox, database);
-  onTestFinished(async () => {
-    database.close();
-    await inbox.close();
-  });
   return inbox;
 }
 
-/** Another connection to the file of an inbox. */
 function database(inbox: Inbox): Database.Database {
   const found = connections.get(inbox);
   if (found === undefined) throw new Error('not opened here');

@@ -48,7 +48,6 @@ it('whether the deployment broke it is one look: since it began, beside as long 
       [10, 'processed', 'order.created', 50],
       [10, 'type-ms', 'order.created 50', 50],
       [29, 'failed', 'order.created', 1],
-      // The minute in which it began is its own.
       [30, 'failed', 'order.ready', 39],
       [31, 'dead', 'order.ready', 1],
       [40, 'processed', 'order.ready', 10],
@@ -181,7 +180,6 @@ it('where no release was ever named it says how to name one, however many secret
   const { types, spans, isReleaseUnnamed } = unnamed;
   const html = written(TypeChanges({ changes: { types, spans, isReleaseUnnamed } }));
   expect(textOf(partOf(html, 'no-release'))).toMatch(/^To compare releases, set the option release/);
-  // Weeks before the span, and with all these secrets since.
   expect(await asked([begun(-30 * 24 * 60), ...secrets])).toMatchObject({ isReleaseUnnamed: false, release: null });
 });
 

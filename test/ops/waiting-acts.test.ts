@@ -67,7 +67,6 @@ it.each<[string, (inbox: Inbox) => Promise<unknown>]>([
   await previewBulk(inbox, 'rerun', {}, ADA);
 
   const looking = { ...request, leaseMs: 1_000, types: [], now: then - HOUR_MS };
-  // Somebody else notices first, and moves the lease back by an hour.
   await whileClockMoves(
     database,
     -HOUR_MS,
@@ -97,7 +96,6 @@ async function whileClockMoves(
   spy.mockRestore();
 }
 
-/** To the second: the clock goes on while a test runs. */
 function near(ms: number | undefined): number {
   return Math.floor((ms ?? 0) / 1_000) * 1_000;
 }

@@ -26,14 +26,12 @@ async function looked(inbox: Inbox, types: readonly string[] | '*', take = 0): P
   return claimed.map(({ id }) => id);
 }
 
-/** Its handler fails, and it is next attempt in five minutes. */
 async function fails(inbox: Inbox, id: string, times: number): Promise<void> {
   for (let n = 0; n < times; n += 1) {
     await handleAgain(inbox, { outcome: 'retry', error: failure, dueAt: NOW + 300_000 }, ofOrder(id));
   }
 }
 
-/** Why events wait, whatever keeps them. */
 export const testWaits = suite((open: () => Promise<SearchedStore>) => {
   let kept: SearchedStore;
   let inbox: Inbox;
@@ -44,7 +42,6 @@ export const testWaits = suite((open: () => Promise<SearchedStore>) => {
   });
 
   it('names what fails, in the order of the queue, and never what merely came first', async () => {
-    // The one that fails came last, and happened first.
     await store(inbox, ofOrder('came first', { createdAt: 2 }), ofOrder('second', { createdAt: 3 }));
     await store(inbox, ofOrder('failing', { createdAt: 1 }), orderEvent('of another order'));
     await fails(inbox, 'failing', 15);
@@ -59,7 +56,6 @@ export const testWaits = suite((open: () => Promise<SearchedStore>) => {
     expect(await why(inbox, 'second')).toMatchObject({ reason: 'behind', blocker });
     expect(await why(inbox, 'failing')).toMatchObject({ reason: 'later', waiting: { count: 2, more: false } });
 
-    // Several are asked about at once, and what there is not has no answer.
     const keys = ['second', 'not there', 'of another order'].map(key);
     expect((await operationsOf(inbox).waits(keys, NOW)).map((wait) => wait?.reason ?? null)).toEqual([
       'behind',
@@ -67,7 +63,6 @@ export const testWaits = suite((open: () => Promise<SearchedStore>) => {
       'running',
     ]);
 
-    // What is dead holds back nobody.
     await handleAgain(inbox, FAILED, ofOrder('failing'));
     expect(await why(inbox, 'failing')).toBeNull();
     expect(await why(inbox, 'came first')).toMatchObject({ reason: 'next', waiting: { count: 1 } });
