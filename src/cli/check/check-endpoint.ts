@@ -1,13 +1,15 @@
 import { delay, performance } from '../../host/real-timers.ts';
 import { plural } from '../../ops/words/format.ts';
+import { filled } from '../shared/command.ts';
 import { interruption } from '../shared/interruption.ts';
 import { targetOf, withScheme } from '../shared/options.ts';
 import { EXIT, print, printJson, styled, tell, usageError, type ExitCode } from '../shared/output.ts';
 import { secretOf, type SecretOptions } from '../shared/secret.ts';
 import { givenHeaders } from '../shared/sending.ts';
 import { UnreachableError, whyUnreachable } from '../shared/unreachable.ts';
+import { ADVICE, type Advice } from './advice.ts';
 import { CheckRun, duration } from './check-run.ts';
-import { fault, outcome, unknown, type Advice, type ProbeOutcome, type Verdict, type Finding } from './findings.ts';
+import { fault, outcome, unknown, type ProbeOutcome, type Verdict } from './findings.ts';
 import { PROBES, probeNames, type ProbeName } from './probe-names.ts';
 import { RUN } from './probes.ts';
 
@@ -61,11 +63,11 @@ export interface CheckOptions {
   /** only these, and `valid`, without which nothing can be judged */
   readonly only?: readonly ProbeName[] | undefined;
   readonly skip?: readonly ProbeName[] | undefined;
-  /** a later answer is a fault; 10,000 as interface 6.4 says */
+  /** a later answer is a fault; by default, 10 s (interface 6.4) */
   readonly deadlineMs?: number | undefined;
-  /** how long an effect may take to be seen; 1,500 unless set */
+  /** how long an effect may take to appear; by default, 1.5 s */
   readonly settleMs?: number | undefined;
-  /** sent with every delivery, beside those of the service or in place of one */
+  /** sent with every delivery, beside the headers of the service or in place of one */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** ends the run; the report then holds what was found so far */
   readonly signal?: AbortSignal | undefined;
@@ -74,7 +76,7 @@ export interface CheckOptions {
   readonly onResult?: (result: ProbeResult) => void;
 }
 
-export interface ProbeResult extends ProbeOutcome {
+interface ProbeResult extends ProbeOutcome {
   readonly name: ProbeName;
   /** the property that the probe checks */
   readonly title: string;
@@ -137,8 +139,8 @@ export async function checkEndpoint(address: string | URL, options: CheckOptions
     run.effects?.close();
   }
   const marks = {
-    passed: probes.filter(({ verdict }) => verdict === 'pass').length,
-    judged: probes.filter(({ verdict }) => verdict !== 'unknown').length,
+    passed: countOf(probes, 'pass'),
+    judged: probes.length - countOf(probes, 'unknown'),
     probes: probes.length,
   };
   const interrupted = probes.length < names.length;
@@ -146,27 +148,27 @@ export async function checkEndpoint(address: string | URL, options: CheckOptions
   return { url: url.href, ids: run.ids, deadlineMs, interrupted, marks, full, probes };
 }
 
+const WORST_FIRST = ['fault', 'warning', 'unknown'] as const;
+
 function verdictOf({ findings }: ProbeOutcome): Verdict {
-  const worstFirst = ['fault', 'warning', 'unknown'] as const;
-  return worstFirst.find((verdict) => findings.some((finding) => finding.verdict === verdict)) ?? 'pass';
+  return WORST_FIRST.find((verdict) => findings.some((finding) => finding.verdict === verdict)) ?? 'pass';
+}
+
+function countOf(probes: readonly ProbeResult[], verdict: Verdict): number {
+  return probes.filter((probe) => probe.verdict === verdict).length;
 }
 
 async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
-  const { waitedMs } = run.retries;
-  const found = withWait(await RUN[name](run), run.retries.waitedMs - waitedMs);
+  const { waitedMs: before } = run.retries;
+  const { findings, note } = await RUN[name](run);
+  const waitedMs = run.retries.waitedMs - before;
+  const notes = [
+    ...(note === undefined ? [] : [note]),
+    ...(waitedMs === 0 ? [] : [`waited ${duration(waitedMs)} in all, as the endpoint asked`]),
+  ];
   const gone = await gonePatiently(run);
-  if (gone === null) return found;
-  const crash = fault(`the deliveries of ${name}`, `afterwards ${gone}`, {
-    why: 'The endpoint has stopped. Every delivery fails until you start it again.',
-    mend: 'Find the exception in the log of the endpoint. Catch errors in each request, and return 500.',
-  });
-  return { ...found, findings: [...found.findings, crash] };
-}
-
-function withWait(found: ProbeOutcome, waitedMs: number): ProbeOutcome {
-  if (waitedMs === 0) return found;
-  const waited = `waited ${duration(waitedMs)} in all, as the endpoint asked`;
-  return { ...found, note: found.note === undefined ? waited : `${found.note}; ${waited}` };
+  const crash = gone === null ? null : fault(`the deliveries of ${name}`, `afterwards ${gone}`, ADVICE.stopped);
+  return outcome([...findings, crash], notes.length === 0 ? undefined : notes.join('; '));
 }
 
 /** Why the endpoint cannot be reached any more; one that restarts gets three seconds. */
@@ -183,25 +185,19 @@ async function gonePatiently({ settings: { url, signal } }: CheckRun): Promise<s
 async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Promise<Advice | null> {
   const gone = verdict === 'pass' ? null : await whyUnreachable(run.settings.url);
   if (gone !== null) {
-    return {
-      why: `The endpoint stopped during the probe ${name}: ${gone}.`,
-      mend: `Fix the fault that ${name} found, start the endpoint, and check again.`,
-    };
+    return [
+      `The endpoint stopped during the probe ${name}: ${gone}.`,
+      `Fix the fault that ${name} found, start the endpoint, and check again.`,
+    ];
   }
   if (name !== 'valid' || verdict === 'pass') return null;
-  if (run.isLateAlone()) {
-    return {
-      why: 'The endpoint answers a valid delivery too late, and would answer the other deliveries too late as well.',
-      mend: 'Make the endpoint answer faster, then check again. To run the other probes anyway, use a longer --deadline.',
-    };
-  }
-  return {
-    why: 'The endpoint does not accept a valid delivery, so hookbox cannot judge the other probes.',
-    mend:
-      verdict === 'unknown'
-        ? 'Lift the rate limit, then check again.'
-        : 'Fix the fault that the probe "valid" found, then check again.',
-  };
+  if (run.isLateAlone()) return ADVICE.lateAlone;
+  return [
+    'The endpoint does not accept a valid delivery, so hookbox cannot judge the other probes.',
+    verdict === 'unknown'
+      ? 'Lift the rate limit, then check again.'
+      : 'Fix the fault that the probe "valid" found, then check again.',
+  ];
 }
 
 const MARKS: Readonly<Record<Verdict, readonly [mark: string, style: 'green' | 'red' | 'yellow' | 'dim']>> = {
@@ -212,7 +208,6 @@ const MARKS: Readonly<Record<Verdict, readonly [mark: string, style: 'green' | '
 };
 const MARK_WIDTH = 5;
 const NAME_WIDTH = Math.max(...probeNames.map(({ length }) => length));
-const LINE_WIDTH = 110;
 
 /** One line, as soon as its probe is done. */
 function printResult({ name, title, verdict, note }: ProbeResult): void {
@@ -225,73 +220,46 @@ function marked(verdict: Verdict): string {
   return styled(style, mark.padEnd(MARK_WIDTH));
 }
 
-/** Prints the findings, the worst first. Findings with the same cause are printed together. */
-function printFindings({ probes }: CheckReport): void {
-  for (const verdict of ['fault', 'warning', 'unknown'] as const) {
-    for (const { names, finding, others } of grouped(probes, verdict)) {
-      print('', `${marked(verdict)}  ${styled('bold', listed(names))}`);
-      if (finding.sent !== finding.received) {
-        field('sent', finding.sent);
-        field('received', finding.received + (others > 0 ? ` (and ${others} more like it)` : ''));
-      }
-      field('why', finding.why);
-      field('mend', finding.mend);
-    }
-  }
-}
-
 const MOST_NAMES = 5;
 
-function listed(names: readonly string[]): string {
-  return names.length > MOST_NAMES ? `${names.length} probes` : names.join(', ');
-}
-
-interface Group {
-  readonly names: string[];
-  readonly finding: Finding;
-  others: number;
-}
-
-function grouped(probes: readonly ProbeResult[], verdict: Finding['verdict']): Iterable<Group> {
-  const groups = new Map<string, Group>();
-  for (const { name, findings } of probes) {
-    for (const finding of findings.filter((one) => one.verdict === verdict)) {
-      // Unknown findings with the same cause form one group. Each probe with a fault forms its own.
-      const key = JSON.stringify([verdict === 'unknown' ? '' : name, finding.why, finding.mend]);
-      const group = groups.get(key);
-      if (group === undefined) groups.set(key, { names: [name], finding, others: 0 });
-      else if (group.names.includes(name)) group.others += 1;
-      else group.names.push(name);
+/** The worst first. Findings with the same cause are printed together. */
+function printFindings({ probes }: CheckReport): void {
+  const all = probes.flatMap(({ name, findings }) => findings.map((finding) => ({ name, finding })));
+  for (const verdict of WORST_FIRST) {
+    const found = all.filter(({ finding }) => finding.verdict === verdict);
+    // Unknown findings with the same cause form one group. Each probe with a fault forms its own.
+    const groups = Map.groupBy(found, ({ name, finding: { why, mend } }) =>
+      JSON.stringify([verdict === 'unknown' ? '' : name, why, mend]),
+    );
+    for (const group of groups.values()) {
+      const names = [...new Set(group.map(({ name }) => name))];
+      const others = group.length - names.length;
+      const { sent, received, why, mend } = (group[0] as (typeof group)[number]).finding; // no group is empty
+      const shown = names.length > MOST_NAMES ? `${names.length} probes` : names.join(', ');
+      print('', `${marked(verdict)}  ${styled('bold', shown)}`);
+      if (sent !== received) {
+        printField('sent', sent);
+        printField('received', received + (others > 0 ? ` (and ${others} more like it)` : ''));
+      }
+      printField('why', why);
+      printField('mend', mend);
     }
   }
-  return groups.values();
 }
 
+const LINE_WIDTH = 110;
 const LABEL_WIDTH = 9;
 const INDENT = MARK_WIDTH + 2;
 
-function field(label: string, text: string): void {
-  const lines = wrapped(text, LINE_WIDTH - INDENT - LABEL_WIDTH - 2);
-  for (const [n, line] of lines.entries()) {
+function printField(label: string, text: string): void {
+  for (const [n, line] of filled(text.split(' '), LINE_WIDTH - INDENT - LABEL_WIDTH - 2).entries()) {
     print(`${' '.repeat(INDENT)}${styled('dim', (n === 0 ? label : '').padEnd(LABEL_WIDTH))}  ${line}`);
   }
 }
 
-function wrapped(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
-}
-
 /** The marks, for people. */
 function printSummary({ marks, full, interrupted, probes }: CheckReport): void {
-  const count = (verdict: Verdict): number => probes.filter((probe) => probe.verdict === verdict).length;
+  const count = (verdict: Verdict): number => countOf(probes, verdict);
   const parts = [
     `${marks.passed} of ${marks.judged} judged probes passed`,
     ...(count('fault') > 0 ? [plural(count('fault'), 'fault')] : []),

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { clearTimeout, delay, performance, setTimeout } from '../../host/real-timers.ts';
 import type { EventType } from '../../events/event-types.ts';
@@ -10,36 +11,38 @@ import { connectionFailure } from '../shared/unreachable.ts';
 
 export interface CheckEvent {
   readonly id: string;
+  readonly type: string;
+  readonly text: string;
   readonly body: Uint8Array;
   readonly what: string;
 }
 
-export interface RunSettings {
+interface RunSettings {
   readonly url: URL;
   readonly secret: string;
   /** contains `{id}` */
   readonly effects: string | undefined;
   readonly deadlineMs: number;
-  /** how long an effect may take to be seen, and a second one to come */
+  /** how long an effect, or a second one, may take to appear */
   readonly settleMs: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 
 /** How a delivery differs from those of the service. */
-type SendOptions = Omit<RequestParts, 'headers' | 'body'> & {
+interface SendOptions extends Pick<RequestParts, 'method' | 'write' | 'agent'> {
   /** instead of the right one; `null` sends none */
   readonly signature?: string | null;
-  /** waits so many times as long for the answer */
+  /** multiplies how long an answer may take */
   readonly patience?: number;
   /** takes the first answer, even one that says "later" */
   readonly once?: boolean;
-};
+}
 
-/** How long after the deadline an answer is still waited for, to tell a late one from none. */
+/** An answer this long after the deadline is late; afterwards, there is no answer. */
 const LEAST_PATIENCE_MS = 2_000;
 
-/** Shorter secrets stand in any text by chance. */
+/** A shorter secret stands in any text by chance. */
 const TELLING_LENGTH = 6;
 
 export class CheckRun {
@@ -62,13 +65,14 @@ export class CheckRun {
   }
 
   /** Builds a valid event about a new order or cart. The fields of `more` are added to the envelope, or replace its fields. */
-  event(type: EventType = 'order.created', more: { readonly type?: string; readonly [field: string]: unknown } = {}) {
+  event(type: EventType = 'order.created', more: object = {}): CheckEvent {
     this.#made += 1;
     const id = `${this.ids}${this.#made}`;
     const { data, ...envelope } = buildEvent(type, { id });
     const own = 'id' in data ? { ...data, id: `${data.object ?? ''}_${id.slice('evt_'.length)}` } : data;
-    const text = JSON.stringify({ ...envelope, data: own, ...more });
-    return { id, body: Buffer.from(text), text, what: `${more.type ?? type}, id ${id}, correctly signed` };
+    const event = { ...envelope, data: own, ...more };
+    const text = JSON.stringify(event);
+    return { id, type: event.type, text, body: Buffer.from(text), what: `${event.type}, id ${id}, correctly signed` };
   }
 
   sign(body: Uint8Array): string {
@@ -78,21 +82,25 @@ export class CheckRun {
   /** Sends a body as the service does; again after a while, if the answer says "later". */
   async send(body: Uint8Array, options: SendOptions = {}): Promise<Exchange> {
     const { url, secret, headers: given } = this.settings;
-    const { signature = this.sign(body), patience = 1, once = false, ...parts } = options;
+    const { signature = this.sign(body), patience = 1, once: takesFirst = false, ...parts } = options;
     const limits = { ...this.#limits, patienceMs: this.#limits.patienceMs * patience };
     const own = signature === null ? {} : { 'X-Signature': signature };
     const headers = { 'Content-Type': 'application/json', ...own, ...given };
     const send = (): Promise<Exchange> => exchange(url, { ...parts, headers, body }, limits);
     const first = await send();
-    const answer = tellsToWait(first) && !once ? await this.retries.again(first, send) : first;
+    const answer = tellsToWait(first) && !takesFirst ? await this.retries.again(first, send) : first;
     if (answer.status === null || secret.length < TELLING_LENGTH) return answer;
     return { ...answer, body: answer.body.replaceAll(secret, '<the secret>') };
   }
 
   async deliver({ body, what }: CheckEvent): Promise<Exchange> {
     const answer = await this.send(body);
-    if (isAccepted(answer) && answer.ms > (this.slowest?.ms ?? -1)) this.slowest = { ms: answer.ms, what };
+    this.noteTime(answer, what);
     return answer;
+  }
+
+  noteTime(answer: Exchange, what: string): void {
+    if (isAccepted(answer) && answer.ms > (this.slowest?.ms ?? -1)) this.slowest = { ms: answer.ms, what };
   }
 
   /** Whether even a delivery that came alone was answered too late. */
@@ -120,7 +128,7 @@ export function duplicateIn(answer: Exchange, id: string): boolean | null {
 
 const MOST_TRIES = 5;
 const FIRST_WAIT_MS = 500;
-/** Between two deliveries that wait together, so that they do not come together again. */
+/** Keeps deliveries apart that wait together. */
 const SPACING_MS = 50;
 const LONGEST_WAIT_MS = 10_000;
 const MOST_WAITING_MS = 60_000;
@@ -157,7 +165,7 @@ class PatientRetries {
     const askedMs = retryAfterMs(answer);
     const until = Math.max(
       now + Math.max(askedMs, FIRST_WAIT_MS * 2 ** (tries - 1)),
-      this.#until + SPACING_MS * tries, // wider each time, should the limit be lower than thought
+      this.#until + SPACING_MS * tries, // wider each time, in case the limit is lower
     );
     const moreMs = until - Math.max(now, this.#until);
     if (askedMs > LONGEST_WAIT_MS || this.waitedMs + moreMs > MOST_WAITING_MS) return null;
@@ -185,8 +193,6 @@ export interface NoCount {
   readonly why: string;
 }
 
-export const FORMS = 'a number, {"count": n} or {"rows": n, "count": n}';
-
 export class Effects {
   readonly #template: string;
   readonly #agent: Agent;
@@ -202,7 +208,8 @@ export class Effects {
     const answer = await exchange(this.#urlFor(id), { method: 'GET', agent: this.#agent }, this.#limits);
     if (answer.status === null) return { why: answer.message };
     if (answer.status !== 200) return { why: `it returned ${answer.status}` };
-    return effectIn(answer.body) ?? { why: `it did not return ${FORMS}` };
+    const why = 'it did not return a number, {"count": n} or {"rows": n, "count": n}';
+    return effectIn(answer.body) ?? { why };
   }
 
   /** Asks again until there is something to count or the time is over. */
@@ -266,7 +273,7 @@ interface RequestParts {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | number>>;
   readonly body?: Uint8Array;
-  /** writes the body in its own time; the rest of it is dropped when the answer comes first */
+  /** writes the body in its own time; an answer that comes first drops the rest */
   readonly write?: (write: (part: Uint8Array) => void, body: Uint8Array) => Promise<void>;
   readonly agent?: Agent;
 }
@@ -284,58 +291,41 @@ export function agentFor(url: URL, maxSockets = 1): Agent {
 }
 
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** The status is what counts, so the body behind it is not waited for much longer. */
 const BODY_PATIENCE_MS = 1_000;
 
 /** Sends one request, on a new connection unless `agent` is set. Does not follow redirects. */
-async function exchange(url: URL, parts: RequestParts, { patienceMs, signal }: Limits): Promise<Exchange> {
-  signal.throwIfAborted();
-  const agent = parts.agent ?? agentFor(url);
+async function exchange(url: URL, parts: RequestParts, { patienceMs, signal: stop }: Limits): Promise<Exchange> {
+  stop.throwIfAborted();
+  const { method = 'POST', headers = {}, body = new Uint8Array(), agent = agentFor(url) } = parts;
+  const { write = async (write, body) => write(body) } = parts;
   const late = AbortSignal.timeout(patienceMs);
+  const signal = AbortSignal.any([stop, late]);
+  const framing = method === 'GET' ? {} : { 'Content-Length': body.byteLength };
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const began = performance.now();
+  const sent = request(url, { method, headers: { ...headers, ...framing }, agent, signal });
+  const isOpen = (): boolean => !sent.destroyed && !sent.writableEnded;
+  sent.setNoDelay(true);
+  sent.on('error', () => {}); // one after the answer changes nothing
   try {
-    const result = await attempt(url, parts, agent, AbortSignal.any([signal, late]));
-    signal.throwIfAborted();
-    if (result.status !== null || !late.aborted) return result;
-    return { ...result, failure: 'too-late', message: `no answer within ${duration(patienceMs)}` };
+    const responding = once(sent, 'response', { signal });
+    const writing = write((part) => part.byteLength > 0 && isOpen() && sent.write(part), body);
+    void writing.then(() => isOpen() && sent.end());
+    const [received] = (await responding) as [IncomingMessage];
+    const ms = performance.now() - began;
+    const text = await textOf(received);
+    stop.throwIfAborted();
+    if (!sent.writableFinished) sent.destroy();
+    const { statusCode: status = 0, headers, complete: ended } = received;
+    return { status, headers, body: text, ended, ms, onUsedConnection: sent.reusedSocket };
+  } catch (failure) {
+    stop.throwIfAborted();
+    const ms = performance.now() - began;
+    if (!late.aborted) return { status: null, failure: 'cut', message: connectionFailure(failure), ms };
+    return { status: null, failure: 'too-late', message: `no answer within ${duration(patienceMs)}`, ms };
   } finally {
     if (parts.agent === undefined) agent.destroy();
   }
-}
-
-function attempt(url: URL, parts: RequestParts, agent: Agent, signal: AbortSignal): Promise<Exchange> {
-  const { method = 'POST', headers = {}, body = new Uint8Array() } = parts;
-  const { write = async (write, body) => write(body) } = parts;
-  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const began = performance.now();
-  return new Promise((resolve) => {
-    const framing = method === 'GET' ? {} : { 'Content-Length': body.byteLength };
-    const sent = request(url, { method, headers: { ...headers, ...framing }, agent, signal });
-    sent.setNoDelay(true);
-    let answered = false;
-    const failed = (failure: Error): void => {
-      if (answered) return;
-      const ms = performance.now() - began;
-      resolve({ status: null, failure: 'cut', message: connectionFailure(failure), ms });
-    };
-    sent.on('error', failed);
-    sent.on('close', () => failed(new Error('the connection ended without an answer')));
-    sent.on('response', (received) => {
-      answered = true;
-      const ms = performance.now() - began;
-      const { statusCode: status = 0, headers } = received;
-      const onUsedConnection = sent.reusedSocket;
-      void textOf(received).then((text) => {
-        resolve({ status, headers, body: text, ended: received.complete, ms, onUsedConnection });
-        if (!sent.writableFinished) sent.destroy();
-      });
-    });
-    const writeOpen = (part: Uint8Array): unknown => part.byteLength > 0 && isOpen(sent) && sent.write(part);
-    void write(writeOpen, body).then(() => isOpen(sent) && sent.end(), failed);
-  });
-}
-
-function isOpen(sent: ClientRequest): boolean {
-  return !sent.destroyed && !sent.writableEnded;
 }
 
 /** An answer whose body is cut off, or does not end, is an answer. */

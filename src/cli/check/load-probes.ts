@@ -1,26 +1,8 @@
 import { delay } from '../../host/real-timers.ts';
 import { plural } from '../../ops/words/format.ts';
+import { ADVICE } from './advice.ts';
 import { agentFor, duration, isAccepted, tellsToWait, type Exchange } from './check-run.ts';
-import {
-  described,
-  fault,
-  late,
-  notAccepted,
-  outcome,
-  warning,
-  type Advice,
-  type Finding,
-  type Probe,
-} from './findings.ts';
-
-const WAITS_FOR_ONE: Advice = {
-  why: 'One slow client delays the responses to all deliveries, so the deliveries fail.',
-  mend: 'Serve requests concurrently: read bodies asynchronously, or run several workers behind the proxy.',
-};
-const GIVES_UP: Advice = {
-  why: 'A body can arrive slowly over a bad network. This one took just over a second, yet the event would be lost.',
-  mend: 'Read until the body ends: wait for the "end" event of the request, and do not treat the first chunk as the whole body.',
-};
+import { described, fault, late, notAccepted, outcome, warning, type Finding, type Probe } from './findings.ts';
 
 /** One body comes byte by byte; its last byte is held back until others were answered. */
 export const slowBody: Probe = async (run) => {
@@ -47,23 +29,14 @@ export const slowBody: Probe = async (run) => {
       const sent = `${event.what}, while the body of another delivery arrives byte by byte`;
       const answer = await run.send(event.body);
       const isWaiting = answer.status === null && answer.failure === 'too-late';
-      return isWaiting ? fault(sent, answer, WAITS_FOR_ONE) : notAccepted(sent, answer);
+      return isWaiting ? fault(sent, answer, ADVICE.waitsForOne) : notAccepted(sent, answer);
     }),
   );
   answered.resolve();
-  return outcome([...others, notAccepted(`${what}, with its body sent byte by byte`, await slow, GIVES_UP)]);
+  return outcome([...others, notAccepted(`${what}, with its body sent byte by byte`, await slow, ADVICE.givesUp)]);
 };
 
-const CUT: Advice = {
-  why:
-    'The endpoint closed the connection between two deliveries without notice. The second delivery failed, and the ' +
-    'service sends its event again.',
-  mend:
-    'Send the header Connection: close with the last response on a connection. Read every body to its end, even if ' +
-    'you reject the delivery.',
-};
-
-/** Five deliveries on one connection, if the endpoint keeps it: the body of a forged one must not be left in the way. */
+/** Five deliveries on one connection, if the endpoint keeps it: an unread body of the forged one would get in the way. */
 export const keepAlive: Probe = async (run) => {
   const agent = agentFor(run.settings.url);
   const findings = [];
@@ -74,7 +47,7 @@ export const keepAlive: Probe = async (run) => {
       const signature = run.sign(kind === 'forged' ? run.event().body : body);
       const answer = await run.send(body, { agent, signature });
       const sent = `${what}, as delivery ${n + 1} on one connection`;
-      if (answer.status === null && answer.failure === 'cut') findings.push(fault(sent, answer, CUT));
+      if (answer.status === null && answer.failure === 'cut') findings.push(fault(sent, answer, ADVICE.cutBetween));
       else if (kind === 'good') findings.push(notAccepted(sent, answer));
       if (answer.status !== null && answer.onUsedConnection) reused += 1;
     }
@@ -85,23 +58,6 @@ export const keepAlive: Probe = async (run) => {
 };
 
 const AT_ONCE = 50;
-
-const LATE_UNDER_LOAD: Advice = {
-  why:
-    'The endpoint answers single deliveries in time, but not the many that arrive at once after an outage. ' +
-    'Those deliveries fail, and the service later resends all of them together.',
-  mend: 'Before you respond, verify and store the event, and do nothing else. Store many events in one transaction, and handle them after the response.',
-};
-const REFUSES_UNDER_LOAD: Advice = {
-  why: 'Each of these deliveries counts as failed, and the service sends its event again after five minutes or more.',
-  mend: 'Accept at least 50 concurrent deliveries. Exclude the route from the rate limit, and enlarge the database pool.',
-};
-const PUTS_OFF: Advice = {
-  why:
-    'The service may ignore your request to wait. Each of these deliveries counts as failed, and the service retries ' +
-    'it on its own schedule.',
-  mend: REFUSES_UNDER_LOAD.mend,
-};
 
 /** Only this probe judges an endpoint that says "later". */
 export const burst: Probe = async (run) => {
@@ -116,18 +72,18 @@ export const burst: Probe = async (run) => {
   const { deliveries, first: later } = run.retries;
   if (!isLate && later !== null) {
     const earlier = `${plural(deliveries, 'delivery', 'deliveries')} earlier in this run`;
-    return outcome([warning(earlier, described(later), PUTS_OFF)]);
+    return outcome([warning(earlier, described(later), ADVICE.putsOff)]);
   }
   const last = `the last response arrived after ${duration(slowest)}`;
-  return outcome([isLate ? fault(sent, last, LATE_UNDER_LOAD) : null], last);
+  return outcome([isLate ? fault(sent, last, ADVICE.lateUnderLoad) : null], last);
 };
 
 function refusedUnderLoad(sent: string, answer: Exchange): Finding | null {
-  if (answer.status === null && answer.failure === 'too-late') return fault(sent, answer, LATE_UNDER_LOAD);
+  if (answer.status === null && answer.failure === 'too-late') return fault(sent, answer, ADVICE.lateUnderLoad);
   const saysLater = answer.status === 429 || answer.status === 503;
   return saysLater
-    ? warning(sent, described(answer), REFUSES_UNDER_LOAD)
-    : notAccepted(sent, answer, REFUSES_UNDER_LOAD);
+    ? warning(sent, described(answer), ADVICE.refusesUnderLoad)
+    : notAccepted(sent, answer, ADVICE.refusesUnderLoad);
 }
 
 export const inTime: Probe = async (run) => {

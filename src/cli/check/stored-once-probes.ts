@@ -1,4 +1,5 @@
 import { delay, performance } from '../../host/real-timers.ts';
+import { ADVICE } from './advice.ts';
 import {
   duplicateIn,
   isAccepted,
@@ -8,19 +9,16 @@ import {
   type Effect,
   type Effects,
   type Exchange,
+  type NoCount,
 } from './check-run.ts';
 import {
   described,
   fault,
-  noEffects,
-  noEvidence,
   notAccepted,
   outcome,
-  stillNothing,
   toldToWait,
   unknown,
   warning,
-  type Advice,
   type Finding,
   type Probe,
   type ProbeOutcome,
@@ -30,9 +28,8 @@ const BY_EFFECTS = 'judged by --effects';
 const AT_ONCE = 16;
 
 /**
- * Asks for each event as soon as it was answered: the first three alone, the rest at once, when a late store is later
- * still. A store that is late by less than the question takes, about a millisecond (`setImmediate` after the answer),
- * passes: from outside it looks like a store before the answer.
+ * Looks for each event as soon as it was answered: the first three alone, the rest at once, when a late store is later
+ * still. A store within a millisecond after the answer (`setImmediate`) passes: it looks like one before the answer.
  */
 export const storedFirst: Probe = async (run) => {
   const { effects } = run;
@@ -55,18 +52,6 @@ interface Trial {
   readonly isOfRows?: boolean;
 }
 
-const ANSWERS_FIRST: Advice = {
-  why: 'After a 2xx, the service does not send the event again. If the process or the store fails after the response, the event is lost without a trace.',
-  mend: 'Store first, wait for the commit, then answer: await the INSERT before response.status(200). Handle the stored event afterwards.',
-};
-/** An effect that follows the answer and may be a row. */
-const ROW_OR_RUN: Advice = {
-  why: 'If the endpoint stores the event after it responds, a crash between the two loses the event. If only the handler runs after the response, the event is safe.',
-  mend:
-    'Make the --effects URL return {"rows": n, "count": n}: the rows in your inbox and the handler runs, ' +
-    'counted separately.',
-};
-
 function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Promise<Trial> {
   const rowsOrCount = ({ rows, count }: Effect): number => rows ?? count ?? 0;
   return async (run, { id, body, what: sent }) => {
@@ -84,8 +69,8 @@ function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Prom
     const ms = Math.round(performance.now() - began);
     const received = `${answer.status}; no ${isOfRows ? 'row' : 'effect'} right after the answer, but ${count} within ${ms} ms`;
     const finding = isOfRows
-      ? fault(sent, received, ANSWERS_FIRST)
-      : unknown(sent, `${received}, which may be a row or a handler run`, ROW_OR_RUN);
+      ? fault(sent, received, ADVICE.answersFirst)
+      : unknown(sent, `${received}, which may be a row or a handler run`, ADVICE.rowOrRun);
     return { sent, seen: 'later', isOfRows, finding };
   };
 }
@@ -100,7 +85,7 @@ async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent):
   if (known.includes(null)) return { sent, seen: 'nothing', finding: noEvidence(sent) };
   if (known[1] === true) return { sent, seen: 'stored', finding: null };
   const received = `${first.status} twice with "duplicate": false: the endpoint did not know the event when it answered`;
-  return { sent, seen: 'later', finding: fault(sent, received, ANSWERS_FIRST) };
+  return { sent, seen: 'later', finding: fault(sent, received, ADVICE.answersFirst) };
 }
 
 /** One finding of each kind is enough; all events are alike. */
@@ -113,17 +98,10 @@ function verdictOn(trials: readonly Trial[], note?: string): ProbeOutcome {
   }
   const isLost = first.seen === 'never' && first.isOfRows === true && stored.length > 0;
   const finding = isLost
-    ? fault(first.sent, `a 2xx but no row; other events with a row: ${stored.length}`, ANSWERS_FIRST)
+    ? fault(first.sent, `a 2xx but no row; other events with a row: ${stored.length}`, ADVICE.answersFirst)
     : first.finding;
   return outcome([finding], later.length > 0 ? `${later.length} of ${trials.length} events` : note);
 }
-
-const REFUSES_DUPLICATES: Advice = {
-  why:
-    'The service sends an event again if a response is lost. If the service gets no 2xx, it retries for a day and ' +
-    'then gives up, even if you already have the event.',
-  mend: 'Return a 2xx for an event whose id you already know, as you did for its first delivery.',
-};
 
 export const duplicates: Probe = async (run) => {
   const event = run.event();
@@ -133,21 +111,11 @@ export const duplicates: Probe = async (run) => {
   for (let n = 0; n < 3; n++) answers.push(await run.deliver(event));
   const sent = `${event.what}, 4 times`;
   const refused = answers.find((answer) => !isAccepted(answer));
-  const finding = refused === undefined ? null : notAccepted(sent, refused, REFUSES_DUPLICATES);
+  const finding = refused === undefined ? null : notAccepted(sent, refused, ADVICE.refusesDuplicates);
   return takenOnce(run, event, { sent, answers, finding });
 };
 
-const STUMBLES_AT_ONCE: Advice = {
-  why: 'The service sends the event again, so the event is not lost, but each of these deliveries counts as failed.',
-  mend:
-    'Two requests search for the id before either inserts it. Insert first, with a unique key: INSERT … ON CONFLICT DO NOTHING. Return a 2xx whether or not this ' +
-    'inserts a row.',
-};
-const NOT_EVEN_ONE: Advice = {
-  why: 'The endpoint accepted none of the copies. If this happens on every retry, the event is lost.',
-  mend: 'Insert the event with a unique key on its id: INSERT … ON CONFLICT DO NOTHING. Return a 2xx whether or not this inserts a row.',
-};
-/** Answers that say "later": the service sends it again, and then the event is known. */
+/** The service sends the event again after these, and then the event is known. */
 const LATER: ReadonlySet<number | null> = new Set([409, 425, 429, 503]);
 
 /** One event, 16 times at once and then once more. */
@@ -159,27 +127,20 @@ export const duplicatesAtOnce: Probe = async (run) => {
   const answers = [...copies, last];
   const unanswered = answers.find(({ status }) => status === null);
   const stumbling = answers.find((answer) => !isAccepted(answer) && !LATER.has(answer.status));
-  const advice = answers.some(isAccepted) ? REFUSES_DUPLICATES : NOT_EVEN_ONE;
+  const advice = answers.some(isAccepted) ? ADVICE.refusesDuplicates : ADVICE.notEvenOne;
   const finding =
     (unanswered && notAccepted(sent, unanswered)) ??
     notAccepted(`${sent}, and once more`, last, advice) ??
-    (stumbling === undefined ? null : warning(sent, stumbling, STUMBLES_AT_ONCE));
+    (stumbling === undefined ? null : warning(sent, stumbling, ADVICE.stumblesAtOnce));
   return takenOnce(run, event, { sent, answers, finding });
 };
 
 interface Copies {
   readonly sent: string;
   readonly answers: readonly Exchange[];
-  /** what was wrong with the answers themselves */
+  /** about the answers themselves */
   readonly finding: Finding | null;
 }
-
-const TAKES_TWICE: Advice = {
-  why:
-    'The service sends an event again if a response is lost, and an operator can resend it at any time. Each copy ' +
-    'then causes one more order, email or refund.',
-  mend: 'Put a unique key on the event id. In one transaction, run INSERT … ON CONFLICT DO NOTHING, and do the work only if the INSERT added a row.',
-};
 
 async function takenOnce(run: CheckRun, event: CheckEvent, { sent, answers, finding }: Copies): Promise<ProbeOutcome> {
   const seen = run.effects === null ? null : await byEffects(run, run.effects, event, sent);
@@ -195,7 +156,7 @@ async function byEffects(
   effects: Effects,
   { id }: CheckEvent,
   sent: string,
-): Promise<{ readonly note?: string; readonly finding: Finding | null }> {
+): Promise<ProbeNote> {
   const most = ({ rows, count }: Effect): number => Math.max(rows ?? 0, count ?? 0);
   let effect = await effects.onceThere(id, settleMs, most);
   if (!('why' in effect) && most(effect) === 1) {
@@ -205,9 +166,14 @@ async function byEffects(
   if ('why' in effect) return { finding: noEffects(sent, effect) };
   const count = most(effect);
   if (count === 0) return { finding: stillNothing(sent, settleMs) };
-  if (count > 1) return { note: BY_EFFECTS, finding: fault(sent, `2xx, and ${count} effects`, TAKES_TWICE) };
+  if (count > 1) return { note: BY_EFFECTS, finding: fault(sent, `2xx, and ${count} effects`, ADVICE.takesTwice) };
   const byRows = 'judged by the rows that the --effects URL reported; the number of handler runs is unknown';
   return { note: effect.count === null ? byRows : BY_EFFECTS, finding: null };
+}
+
+interface ProbeNote {
+  readonly note?: string;
+  readonly finding: Finding | null;
 }
 
 /** hookbox says of each delivery whether it knew the event: all but one have to be known. `undefined` for others. */
@@ -218,5 +184,17 @@ function byAnswers({ id }: CheckEvent, sent: string, answers: readonly Exchange[
   const news = taken.filter((_, n) => known[n] === false);
   const [, second] = news;
   if (second === undefined) return null;
-  return fault(sent, `${news.length} answers like this: ${described(second)}`, TAKES_TWICE);
+  return fault(sent, `${news.length} answers like this: ${described(second)}`, ADVICE.takesTwice);
+}
+
+function noEvidence(sent: string): Finding {
+  return unknown(sent, 'a 2xx, which does not show whether the event was stored', ADVICE.noEvidence);
+}
+
+function noEffects(sent: string, { why }: NoCount): Finding {
+  return unknown(sent, `a 2xx, but the --effects URL failed: ${why}`, ADVICE.noEffects);
+}
+
+function stillNothing(sent: string, waitedMs: number): Finding {
+  return unknown(sent, `a 2xx, and no effect within ${waitedMs / 1_000} s`, ADVICE.stillNothing);
 }

@@ -151,7 +151,7 @@ export function wrappedCommand(line: string): string {
 }
 
 /** Words in lines of a width; all lines but the first begin with an indent. */
-function filled(words: readonly string[], width: number, indent = ''): readonly string[] {
+export function filled(words: readonly string[], width: number, indent = ''): readonly string[] {
   const lines: string[] = [];
   for (const word of words) {
     const line = lines.at(-1);
