@@ -15,14 +15,9 @@ import {
 } from './lambda-events.ts';
 import { answerOf, asBase64, asText, deployed, Remaining } from './lambda-function.ts';
 import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
-import {
-  encodedDelivery,
-  SECRET,
-  signed,
-  signedEvent,
-  signedEventOfSize,
-  WELL_FORMED,
-} from '../helpers/signed-event.ts';
+import { REFUSED_DELIVERIES } from './rejected-deliveries.ts';
+import { FAILING } from './verifier-conformance.ts';
+import { SECRET, signedEvent, WELL_FORMED } from '../helpers/signed-event.ts';
 
 /** Far from the deadline, which is 9 s. */
 const AT_ONCE_MS = 2_000;
@@ -96,19 +91,12 @@ describe('the handlers of a function', () => {
   });
 });
 
-const FORGED = { ...asText(signedEvent()), headers: signedEvent().headers };
 const REFUSED: readonly (readonly [what: string, request: GatewayRequest, expected: ExpectedError])[] = [
-  ['a forged one', FORGED, { status: 401, code: 'INVALID_SIGNATURE' }],
-  ['an unsigned one', { ...FORGED, headers: [] }, { status: 401, code: 'INVALID_SIGNATURE' }],
-  [
-    'no event',
-    asText(signed('[]')),
-    { status: 400, code: 'INVALID_BODY', details: [{ field: '', message: expect.any(String) as unknown }] },
-  ],
-  ['bad base64', { ...FORGED, isBase64Encoded: true }, { status: 400, code: 'INVALID_BODY' }],
-  ['one over the limit', asText(signedEventOfSize(1_001)), { status: 413, code: 'BODY_TOO_LARGE' }],
-  ['an encoded one', asText(encodedDelivery()), { status: 415, code: 'UNSUPPORTED_ENCODING' }],
-  ['a GET', { method: 'GET', headers: [], body: null }, { status: 405, code: 'METHOD_NOT_ALLOWED' }],
+  ...REFUSED_DELIVERIES.map(([what, parts, refusal]) => {
+    const { method = 'POST', headers = [], body } = parts();
+    return [what, { method, ...asText({ headers, body: body ?? new Uint8Array() }) }, refusal] as const;
+  }),
+  ['bad base64', { ...asText(signedEvent()), isBase64Encoded: true }, { status: 400, code: 'INVALID_BODY' }],
   [
     'one that middleware has parsed',
     { headers: [WELL_FORMED], body: { id: 'evt_1' } },
@@ -166,25 +154,19 @@ describe('webhookVerifier', () => {
     expect(types).toEqual(['order.created', 'order.created', null]);
   });
 
-  it.each([
-    [
-      'threw',
-      () => {
-        throw new Error('no room for Ada');
-      },
-    ],
-    ['rejected', () => Promise.reject(new Error('no room for Ada'))],
-    ['rejected after a while', () => delay(20).then(() => Promise.reject(new Error('no room for Ada')))],
-  ])('answers 500 when passing on %s, and the log tells why without the payload or the secret', async (_, passOn) => {
-    const { call, log } = verifying(passOn);
-    const event = signedEvent({ note: 'the customer is Ada' });
+  it.each(FAILING)(
+    'answers 500 when the handler %s, and the log tells why without the payload or the secret',
+    async (_, passOn) => {
+      const { call, log } = verifying(passOn);
+      const event = signedEvent({ note: 'the customer is Ada' });
 
-    expectError(answerOf(await call(restApi(asText(event)))), { status: 500, code: 'HANDLER_FAILED' });
+      expectError(answerOf(await call(restApi(asText(event)))), { status: 500, code: 'HANDLER_FAILED' });
 
-    expect(log).toMatchObject([{ level: 'error', facts: { reason: 'not-passed-on', error: 'Error' } }]);
-    for (const secret of [SECRET, 'Ada', event.headers[0]?.[1] ?? ''])
-      expect(JSON.stringify(log)).not.toContain(secret);
-  });
+      expect(log).toMatchObject([{ level: 'error', facts: { reason: 'not-passed-on', error: 'Error' } }]);
+      for (const secret of [SECRET, 'Ada', 'no queue', event.headers[0]?.[1] ?? ''])
+        expect(JSON.stringify(log)).not.toContain(secret);
+    },
+  );
 
   it.each([
     ['never ends', () => new Promise<never>(() => {})],

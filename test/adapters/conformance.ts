@@ -61,10 +61,11 @@ export function testHost(title: string, host: () => Promise<Host>, lacks: Lacks 
       const applying = cases.filter(({ needs }) => lackingOf(needs, lacks) === undefined);
       if (applying.length === 0) continue;
       describe(room, () => {
-        for (const { name, run } of applying) {
+        for (const { name, setup, run } of applying) {
           it(name, { timeout: CASE_LIMIT_MS }, async () => {
             const { open } = await host();
-            await run(open);
+            await using served = await open(setup);
+            await run(served);
           });
         }
       });

@@ -5,31 +5,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestHandler } from 'express';
-import { describe, expect, it } from 'vitest';
-import { expectAccepted, expectRefused } from './expected-answer.ts';
-import { EXPRESSES, serveBehind, type ExpressModule, type ServedExpress } from './express-app.ts';
-import { signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
-import { chunk, connect, LAST_CHUNK, requestHead, type Answer, type RequestParts } from './wire.ts';
-
-/** Well before the deadline, which is 2 s. */
-const AT_ONCE_MS = 1_000;
-const JSON_TYPE = ['Content-Type', 'application/json'] as const;
+import { describe } from 'vitest';
+import { testAfterOthers, type OtherCode } from './after-others.ts';
+import { EXPRESSES, serveBehind, type ExpressModule } from './express-app.ts';
 
 type Before = (express: ExpressModule) => RequestHandler;
-type Case = readonly [what: string, before: Before];
 
 /** Middleware that does something with the request and then goes on. */
-function first(before: (request: IncomingMessage, response: ServerResponse) => unknown): Before {
-  return () => async (request, response, next) => {
-    await before(request, response);
+function first(before: (request: IncomingMessage) => unknown): Before {
+  return () => async (request, _response, next) => {
+    await before(request);
     next();
   };
 }
 
 /** Goes on at once, in the same turn of the event loop. */
-function atOnce(before: (request: IncomingMessage, response: ServerResponse) => unknown): Before {
-  return () => (request, response, next) => {
-    before(request, response);
+function atOnce(before: (request: IncomingMessage) => unknown): Before {
+  return () => (request, _response, next) => {
+    before(request);
     next();
   };
 }
@@ -53,7 +46,7 @@ const formReader: RequestHandler = (request, _, next) => {
   request.pipe(new PassThrough()).resume().on('end', next);
 };
 
-const HARMLESS: readonly Case[] = [
+const HARMLESS: OtherCode<Before> = [
   ['parses JSON and keeps the bytes as rawBody', parsing((bytes) => bytes)],
   ['parses everything as JSON and keeps the bytes', parsing((bytes) => bytes, '*/*')],
   ['parses JSON and keeps a copy of the bytes', parsing((bytes) => Uint8Array.from(bytes))],
@@ -81,7 +74,7 @@ const HARMLESS: readonly Case[] = [
 ];
 
 /** Each leaves nothing that could be verified. */
-const CONSUMING: readonly Case[] = [
+const CONSUMING: OtherCode<Before> = [
   ['parses JSON', (express) => express.json({ limit: '2mb' })],
   ['parses JSON and keeps a text as rawBody', parsing((bytes) => bytes.toString())],
   ['parses JSON and keeps half of the bytes', parsing((bytes) => bytes.subarray(0, bytes.byteLength / 2))],
@@ -107,20 +100,7 @@ const CONSUMING: readonly Case[] = [
   ['makes text of the request and reads it', first((request) => request.setEncoding('utf8').toArray())],
 ];
 
-/** In two pieces, so that there is a last one. */
-async function deliver(url: string, { headers = [], body = new Uint8Array(), framing }: RequestParts): Promise<Answer> {
-  await using connection = await connect(url);
-  const all = [...headers, JSON_TYPE];
-  await connection.write(requestHead(url, { headers: all, body, ...(framing && { framing }) }));
-  for (const part of [body.subarray(0, 100), body.subarray(100)]) {
-    await connection.write(framing === 'chunked' ? chunk(part) : part);
-    await delay(5);
-  }
-  if (framing === 'chunked') await connection.write(LAST_CHUNK);
-  return await connection.answer();
-}
-
-/** The bodies of small and of large deliveries take different ways through a server's queues. */
+/** Servers read small and large bodies in different ways. */
 const KINDS = [
   ['handler', 'content-length', 500],
   ['handler', 'chunked', 900_000],
@@ -130,41 +110,10 @@ const KINDS = [
 
 describe.each(EXPRESSES)('hookbox/express on %s', (_, load) => {
   describe.each(KINDS)('webhook %s, a %s body of %i bytes', (what, framing, bytes) => {
-    const served = (before: Before): Promise<ServedExpress> => serveBehind(load(), before(load()), { what });
-
-    it.each(HARMLESS)('takes the delivery, and refuses a forged one, after middleware that %s', async (_, before) => {
-      await using app = await served(before);
-      const [event, other] = [signedEventOfSize(bytes), signedEventOfSize(bytes)];
-
-      const [answer, forged] = await Promise.all([
-        deliver(app.url, { ...event, framing }),
-        deliver(app.url, { ...other, headers: event.headers, framing }),
-      ]);
-
-      if (what === 'handler') expectAccepted(answer, { id: event.id, duplicate: false });
-      else expect(answer).toMatchObject({ status: 200, body: expect.stringContaining(event.id) as unknown });
-      expectRefused(forged, { status: 401, code: 'INVALID_SIGNATURE' });
-      expect(app.failed).toEqual([]);
-    });
-
-    it.each(CONSUMING)(
-      'answers 500 at once, and the log names the fix, after middleware that %s',
-      async (_, before) => {
-        await using app = await served(before);
-        const event = signedEventOfSize(bytes);
-        const began = performance.now();
-
-        const genuine = await deliver(app.url, { ...event, framing });
-        const forged = await deliver(app.url, { ...event, headers: signedEvent().headers, framing });
-        const unsigned = await deliver(app.url, { body: event.body, framing });
-
-        expect(performance.now() - began).toBeLessThan(AT_ONCE_MS);
-        for (const answer of [genuine, forged]) expectRefused(answer, { status: 500, code: 'BODY_CONSUMED' });
-        expect([401, 500]).toContain(unsigned.status); // it needs no bytes to be refused
-        const message = expect.stringMatching(/before express\.json\(\).*rawBody = bytes/) as unknown;
-        expect(app.log[0]).toMatchObject({ level: 'error', facts: { reason: 'body-consumed' }, message });
-        expect(await app.inbox.list()).toEqual([]);
-      },
+    testAfterOthers<Before>(
+      (before) => serveBehind(load(), before(load()), { what }),
+      { harmless: HARMLESS, consuming: CONSUMING, fix: /before express\.json\(\).*rawBody = bytes/ },
+      { what, framing, bytes },
     );
   });
 });

@@ -5,6 +5,7 @@ import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { everything } from '../helpers/times.ts';
 import { requirePart } from '../helpers/parts.ts';
 import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
+import { DEADLINE_MS } from './after-others.ts';
 import { serveNode, type ServedNode } from './served-node.ts';
 import { SECRET } from '../helpers/signed-event.ts';
 
@@ -38,15 +39,16 @@ export async function serveExpress(app: Express): Promise<Pick<ServedExpress, 'u
 export async function serveBehind(
   express: ExpressModule,
   before: RequestHandler,
-  { what = 'handler', deadlineMs = 2_000 }: { what?: 'handler' | 'verifier'; deadlineMs?: number } = {},
+  { what = 'handler' }: { what?: 'handler' | 'verifier' } = {},
 ): Promise<ServedExpress> {
   const { logger, lines } = recordedLog();
   const inbox = memoryInbox();
-  const options = { secret: SECRET, deadlineMs, logger };
+  const options = { secret: SECRET, deadlineMs: DEADLINE_MS, logger };
   const app = express().use(before);
   if (what === 'handler') app.all('/webhooks', webhookHandler(createReceiver({ ...options, inbox })));
   else {
     app.all('/webhooks', webhookVerifier(options), ({ webhookEvent }, response) => {
+      response.setHeader('Content-Type', 'application/json');
       response.end(JSON.stringify({ received: true, duplicate: false, id: webhookEvent?.id }));
     });
   }

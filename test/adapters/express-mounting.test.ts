@@ -6,15 +6,12 @@ import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/express.ts';
 import { createReceiver, type Receiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { AT_ONCE_MS, JSON_TYPE } from './after-others.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { EXPRESSES, serveBehind, serveExpress } from './express-app.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 import { SECRET, signed, signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
 import { send } from './wire.ts';
-
-/** Well before the deadline, which is 2 s. */
-const AT_ONCE_MS = 1_000;
-const JSON_TYPE = ['Content-Type', 'application/json'] as const;
 
 function receiver(): Receiver {
   return createReceiver({ secret: SECRET, inbox: memoryInbox(), logger: recordedLog().logger });

@@ -7,7 +7,7 @@ import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { endless, sourceOf } from './byte-source.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
-import { SECRET, signed, signedEvent, type SignedDelivery, WELL_FORMED } from '../helpers/signed-event.ts';
+import { SECRET, signedEvent, type SignedDelivery, WELL_FORMED } from '../helpers/signed-event.ts';
 import type { Answer } from './wire.ts';
 
 const DEADLINE_MS = 300;
@@ -188,22 +188,6 @@ describe('a request to hookbox/fetch', () => {
   const receiving = (options: Partial<ReceiverOptions> = {}): Handling =>
     handling(undefined, { handlers: {}, ...options });
 
-  it.each([
-    ['no body', undefined],
-    ['null as its body', null],
-    ['an empty string', ''],
-    ['an empty stream', sourceOf([]).stream],
-  ])('with %s is 400 under the right signature, and 401 without one', async (_, body) => {
-    const { fetch } = receiving();
-    const details = [{ field: '', message: expect.any(String) as unknown }];
-
-    const answer = await fetch(requestWith(signed('').headers, body));
-
-    expectRefused(answer, { status: 400, code: 'INVALID_BODY', details });
-    const unsigned = await fetch(requestWith([], body instanceof ReadableStream ? sourceOf([]).stream : body));
-    expectRefused(unsigned, { status: 401, code: 'INVALID_SIGNATURE' });
-  });
-
   const consumed: readonly (readonly [what: string, before: (request: Request) => unknown])[] = [
     ['was read as text', (request) => request.text()],
     ['was read as JSON', (request) => request.json()],
@@ -232,44 +216,6 @@ describe('a request to hookbox/fetch', () => {
     await request.clone().json();
 
     expectAccepted(await receiving().fetch(request), { id: event.id, duplicate: false });
-  });
-
-  it.each([
-    ['before its first byte', 0],
-    ['in the middle', 50],
-    ['after its last byte', undefined],
-  ])('whose stream fails %s is 400, and nobody is alarmed', async (_, bytes) => {
-    const { fetch, log, inbox } = receiving();
-    const event = signedEvent();
-    const { stream } = sourceOf([event.body.subarray(0, bytes)], new Error('the client went away'));
-
-    expectRefused(await fetch(requestWith(event.headers, stream)), { status: 400, code: 'INVALID_BODY', closes: true });
-
-    expect(log).toEqual([]);
-    expect(await inbox.list()).toEqual([]);
-  });
-
-  it('whose stream hangs is 503 at the deadline, and the stream is cancelled', async () => {
-    const { fetch, inbox } = receiving();
-    const event = signedEvent();
-    const source = sourceOf([event.body], 'hang');
-    const began = performance.now();
-
-    const answer = await fetch(requestWith(event.headers, source.stream));
-
-    expectRefused(answer, { status: 503, code: 'UNAVAILABLE', retryAfter: true, closes: true });
-    expect(performance.now() - began).toBeGreaterThan(DEADLINE_MS - 20);
-    expect(performance.now() - began).toBeLessThan(DEADLINE_MS + 1_000);
-    await expect.poll(source.cancelled).toBe(true);
-    expect(await inbox.list()).toEqual([]);
-  });
-
-  it.each(['0', '1', '900', 'many', '-1', ''])('is taken whatever its Content-Length says: %j', async (length) => {
-    const event = signedEvent();
-
-    const answer = await receiving({ maxBodyBytes: 1_000 }).fetch(requestOf(event, { 'Content-Length': length }));
-
-    expectAccepted(answer, { id: event.id, duplicate: false });
   });
 
   it.each(['0', '5', 'many', '1001'])(

@@ -1,5 +1,6 @@
 import { webhookHandler } from '../../adapters/fetch.ts';
 import { testHttpAdapter } from './conformance.ts';
+import { LOST_ANSWERS } from './http-adapter-case.ts';
 import { serveApp } from './served-app.ts';
 
 testHttpAdapter(
@@ -13,8 +14,5 @@ testHttpAdapter(
       },
     });
   },
-  {
-    'answers to clients that write on':
-      '@hono/node-server resets a connection that it has ended while the client goes on to write, and the answer is lost',
-  },
+  LOST_ANSWERS,
 );

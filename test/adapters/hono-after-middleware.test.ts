@@ -7,10 +7,11 @@ import { logger as honoLogger } from 'hono/logger';
 import type { HttpBindings } from '@hono/node-server';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler, webhookVerifier } from '../../adapters/hono.ts';
-import { createReceiver, type Inbox } from '../../src/index.ts';
+import { createReceiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { DEADLINE_MS, testAfterOthers, type OtherCode, type ServedAfter } from './after-others.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
-import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { serveApp } from './served-app.ts';
 import { SECRET, signed, signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
 import { connect, requestBytes, requestHead, send } from './wire.ts';
@@ -19,30 +20,21 @@ interface OnNode {
   Bindings: HttpBindings;
 }
 
+type Middleware = MiddlewareHandler<OnNode>;
 type Before = (c: Context<OnNode>) => unknown;
 
-interface ServedBehind extends AsyncDisposable {
-  readonly url: string;
-  readonly inbox: Inbox;
-  readonly log: readonly LogLine[];
-  /** what reached the app's own error handler */
-  readonly thrown: readonly Error[];
-}
-
-const DEADLINE_MS = 1_000;
-
 async function serveBehind(
-  before: MiddlewareHandler<OnNode>,
-  what: 'handler' | 'verifier',
+  before: Middleware,
+  what: 'handler' | 'verifier' = 'handler',
   deadlineMs = DEADLINE_MS,
-): Promise<ServedBehind> {
+): Promise<ServedAfter & { readonly failed: readonly Error[] }> {
   const { logger, lines } = recordedLog();
   const inbox = memoryInbox();
   const options = { secret: SECRET, deadlineMs, logger };
-  const thrown: Error[] = [];
+  const failed: Error[] = [];
   const app = new Hono<OnNode>().use(before);
   app.onError((failure, c) => {
-    thrown.push(failure);
+    failed.push(failure);
     return c.text(failure.message, 500);
   });
   if (what === 'handler') app.all('/webhooks', webhookHandler(createReceiver({ ...options, inbox })));
@@ -52,18 +44,18 @@ async function serveBehind(
     );
   }
   const served = await serveApp(app);
-  return { url: served.url, inbox, log: lines, thrown, [Symbol.asyncDispose]: served.close };
+  return { url: served.url, inbox, log: lines, failed, [Symbol.asyncDispose]: served.close };
 }
 
 /** Middleware that does something with the request and then goes on. */
-function first(before: Before): MiddlewareHandler<OnNode> {
+function first(before: Before): Middleware {
   return async (c, next) => {
     await before(c);
     return next();
   };
 }
 
-const HARMLESS: readonly (readonly [what: string, before: MiddlewareHandler<OnNode>])[] = [
+const HARMLESS: OtherCode<Middleware> = [
   ['read c.req.text()', first((c) => c.req.text())],
   ['read c.req.json()', first((c) => c.req.json())],
   ['read c.req.arrayBuffer()', first((c) => c.req.arrayBuffer())],
@@ -84,7 +76,7 @@ const HARMLESS: readonly (readonly [what: string, before: MiddlewareHandler<OnNo
 ];
 
 /** Each leaves nothing that could be verified. */
-const CONSUMING: readonly (readonly [what: string, before: MiddlewareHandler<OnNode>])[] = [
+const CONSUMING: OtherCode<Middleware> = [
   ['read c.req.formData()', first((c) => c.req.formData().catch(() => 'no form'))],
   ['read c.req.raw.text()', first((c) => c.req.raw.text())],
   ['read c.req.raw.json()', first((c) => c.req.raw.json())],
@@ -112,7 +104,7 @@ const CONSUMING: readonly (readonly [what: string, before: MiddlewareHandler<OnN
   ],
 ];
 
-/** The bodies of small and of large deliveries take different ways through a server's queues. */
+/** Servers read small and large bodies in different ways. */
 const KINDS = [
   ['handler', 'content-length', 500],
   ['handler', 'chunked', 500],
@@ -123,36 +115,16 @@ const KINDS = [
 ] as const;
 
 describe.each(KINDS)('webhook %s, a %s body of %i bytes', (what, framing, bytes) => {
-  it.each(HARMLESS)('takes the delivery after middleware that %s', async (_, before) => {
-    await using served = await serveBehind(before, what);
-    const event = signedEventOfSize(bytes);
-
-    expectAccepted(await send(served.url, { ...event, framing }), { id: event.id, duplicate: false });
-
-    const stored = await served.inbox.get({ endpoint: 'default', id: event.id });
-    if (what === 'handler') expect(Buffer.from(stored?.body ?? []).equals(event.body)).toBe(true);
-    expect(served.log).toEqual([]);
-  });
-
-  it.each(CONSUMING)('answers 500 after middleware that %s, and the log names the fix', async (_, before) => {
-    await using served = await serveBehind(before, what);
-
-    const answer = await send(served.url, { ...signedEventOfSize(bytes), framing });
-
-    expectRefused(answer, { status: 500, code: 'BODY_CONSUMED' });
-    expect(answer.body).toContain('Mount the webhook route before');
-    expect(served.log).toMatchObject([{ level: 'error', facts: { reason: 'body-consumed', status: 500 } }]);
-    expect(JSON.stringify(served.log)).toMatch(/before body parsers/i);
-    expect(await served.inbox.list()).toEqual([]);
-  });
+  testAfterOthers<Middleware>(
+    (before) => serveBehind(before, what),
+    { harmless: HARMLESS, consuming: CONSUMING, fix: /Mount the webhook route before that code.*c\.req\.text\(\)/ },
+    { what, framing, bytes },
+  );
 });
 
 describe('hookbox/hono behind other middleware', () => {
   it('takes a form, if one is signed, after c.req.parseBody(): the bytes are still there', async () => {
-    await using served = await serveBehind(
-      first((c) => c.req.parseBody()),
-      'handler',
-    );
+    await using served = await serveBehind(first((c) => c.req.parseBody()));
     const event = signedEvent();
     const headers = [...event.headers, ['Content-Type', 'application/x-www-form-urlencoded']] as const;
 
@@ -160,10 +132,7 @@ describe('hookbox/hono behind other middleware', () => {
   });
 
   it('keeps to its limit for a body that was read before', async () => {
-    await using served = await serveBehind(
-      first((c) => c.req.arrayBuffer()),
-      'handler',
-    );
+    await using served = await serveBehind(first((c) => c.req.arrayBuffer()));
 
     const answer = await send(served.url, signedEventOfSize(1024 * 1024 + 1));
 
@@ -174,10 +143,7 @@ describe('hookbox/hono behind other middleware', () => {
     ['bytes that are not UTF-8', Buffer.from('{"id":"evt_1","note":"\xff"}', 'latin1')],
     ['a byte order mark', Buffer.from('\uFEFF{"id":"evt_1"}')],
   ])('does not blame the signature for what c.req.text() has lost: %s', async (_, body) => {
-    await using served = await serveBehind(
-      first((c) => c.req.text()),
-      'handler',
-    );
+    await using served = await serveBehind(first((c) => c.req.text()));
 
     const { status } = await send(served.url, signed(body));
 
@@ -199,10 +165,7 @@ describe('hookbox/hono behind other middleware', () => {
   });
 
   it('answers at its deadline while a read that was begun before goes on', async () => {
-    await using served = await serveBehind(
-      first((c) => void c.req.text()),
-      'handler',
-    );
+    await using served = await serveBehind(first((c) => void c.req.text()));
     await using connection = await connect(served.url);
     const event = signedEvent();
 
@@ -216,10 +179,10 @@ describe('hookbox/hono behind other middleware', () => {
   it.each(['handler', 'verifier'] as const)(
     'raises no alarm when the client hangs up while middleware before the %s reads',
     async (what) => {
-      let failed = false;
+      let isCut = false;
       const tolerant = first(async (c) => {
         await c.req.text().catch(() => {
-          failed = true;
+          isCut = true;
         });
       });
       await using served = await serveBehind(tolerant, what);
@@ -230,11 +193,11 @@ describe('hookbox/hono behind other middleware', () => {
       await delay(30);
 
       connection.abort();
-      await expect.poll(() => failed).toBe(true);
+      await expect.poll(() => isCut).toBe(true);
       await delay(30);
 
       expect(served.log).toEqual([]);
-      expect(served.thrown).toEqual([]);
+      expect(served.failed).toEqual([]);
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
     },
   );
@@ -246,10 +209,7 @@ describe('hookbox/hono behind other middleware', () => {
     const others = process.listeners('uncaughtException');
     process.removeAllListeners('uncaughtException').on('uncaughtException', onUncaught);
     try {
-      await using served = await serveBehind(
-        first((c) => void c.env.incoming.setEncoding('utf8')),
-        'handler',
-      );
+      await using served = await serveBehind(first((c) => void c.env.incoming.setEncoding('utf8')));
 
       const answer = await Promise.race([send(served.url, signedEventOfSize(500_000)), delay(DEADLINE_MS, null)]);
 
@@ -264,10 +224,7 @@ describe('hookbox/hono behind other middleware', () => {
   it.each(['content-length', 'chunked'] as const)(
     'lets a client that writes before it reads see the 413 though somebody has touched the web stream (%s)',
     async (framing) => {
-      await using served = await serveBehind(
-        first((c) => (void c.req.raw.body, delay(20))),
-        'handler',
-      );
+      await using served = await serveBehind(first((c) => (void c.req.raw.body, delay(20))));
       await using connection = await connect(served.url);
       const tooLarge = signedEventOfSize(2 * 1024 * 1024);
 
@@ -280,10 +237,7 @@ describe('hookbox/hono behind other middleware', () => {
   it.each(['content-length', 'chunked'] as const)(
     'lets a client without a signature see the 401 though somebody has touched the web stream (%s)',
     async (framing) => {
-      await using served = await serveBehind(
-        first((c) => (void c.req.raw.body, delay(20))),
-        'handler',
-      );
+      await using served = await serveBehind(first((c) => (void c.req.raw.body, delay(20))));
       await using connection = await connect(served.url);
       const { body } = signedEventOfSize(900_000);
 

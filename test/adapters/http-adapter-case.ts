@@ -13,7 +13,9 @@ export interface HttpAdapterCase {
   readonly name: string;
   /** what it takes for granted of the server that calls the adapter */
   readonly needs?: readonly Need[];
-  readonly run: (open: Open) => Promise<void>;
+  /** how the receiver is made */
+  readonly setup?: ReceiverSetup;
+  readonly run: (served: Served) => Promise<void>;
 }
 
 /** What not every server gives to the code behind it. */
@@ -49,3 +51,9 @@ export type Need =
 
 /** What a server lacks, each with why its own code decides that and not the adapter's. */
 export type Lacks = Partial<Readonly<Record<Need, string>>>;
+
+/** What @hono/node-server lacks for web streams. */
+export const LOST_ANSWERS: Lacks = {
+  'answers to clients that write on':
+    '@hono/node-server resets a connection that it has ended while the client goes on to write, and the answer is lost',
+};

@@ -2,13 +2,16 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { getRequestListener } from '@hono/node-server';
 import { fastify } from 'fastify';
+import { Hono } from 'hono';
 import { describe, it } from 'vitest';
 import { webhookHandler as fastifyHandler } from '../../adapters/fastify.ts';
+import { webhookHandler as honoHandler } from '../../adapters/hono.ts';
 import { webhookHandler as nodeHandler } from '../../adapters/node.ts';
 import { createReceiver, type Receiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { recordedLog } from '../helpers/recorded-log.ts';
+import { silent } from '../helpers/silent-logger.ts';
 import { serveNode, type ServedNode } from './served-node.ts';
 import { SECRET, WELL_FORMED } from '../helpers/signed-event.ts';
 import { chunk, connect, requestHead, type Connection, type RequestParts } from './wire.ts';
@@ -44,9 +47,18 @@ const serveOnFastify: Serve = async (receiver, before) => {
   return served;
 };
 
+const serveOnHono: Serve = (receiver, before) => {
+  const listener = getRequestListener(new Hono().all('/webhooks', honoHandler(receiver)).fetch);
+  return serveNode(async (request, response) => {
+    await before(request);
+    await listener(request, response);
+  });
+};
+
 const SERVERS: readonly (readonly [name: string, serve: Serve])[] = [
   ['node:http', serveOnNode],
   ['Fastify', serveOnFastify],
+  ['@hono/node-server', serveOnHono],
 ];
 
 interface Endless {
@@ -104,8 +116,7 @@ async function sending(url: string, { parts, bytes = 2_000 }: Endless): Promise<
 }
 
 function receiver(): Receiver {
-  const { logger } = recordedLog();
-  return createReceiver({ secret: SECRET, inbox: memoryInbox(), logger, maxBodyBytes: 1_000, deadlineMs: 500 });
+  return createReceiver({ secret: SECRET, inbox: memoryInbox(), logger: silent, maxBodyBytes: 1_000, deadlineMs: 500 });
 }
 
 // At once: each waits for a whole linger time.

@@ -47,7 +47,7 @@ export interface Http2Client extends AsyncDisposable {
 export interface Http2Parts {
   readonly method?: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
-  readonly body: Uint8Array;
+  readonly body?: Uint8Array;
   /** the body never ends */
   readonly unended?: boolean;
 }
@@ -57,12 +57,12 @@ export async function connectHttp2(url: string): Promise<Http2Client> {
   const session = openSession(origin);
   await once(session, 'connect');
   return {
-    async send({ method = 'POST', headers = [], body, unended = false }) {
+    async send({ method = 'POST', headers = [], body = new Uint8Array(), unended = false }) {
       const lowered = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
       const stream = session.request({ ...lowered, ':method': method, ':path': pathname });
       stream.on('error', () => {}); // a stream that is closed while it is written to still has its answer
       if (unended) stream.write(body);
-      else stream.end(body);
+      else if (!stream.writableEnded) stream.end(body); // a GET ends by itself
       let answered: IncomingHttpHeaders = {};
       let text = '';
       stream.on('response', (received) => {

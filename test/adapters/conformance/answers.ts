@@ -22,8 +22,7 @@ const NO_EVENTS: readonly (readonly [what: string, body: string, field: string])
 export const answerCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers a new event 200 once its exact bytes are stored',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent();
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
@@ -37,8 +36,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers the same event again 200 as a duplicate and stores nothing more',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent();
       await send(served.url, event);
 
@@ -49,8 +47,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers other bytes under a known id 200 as a duplicate; the first bytes win',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const first = signedEvent({ note: 'first' });
       const other = signed(Buffer.from(first.body).toString().replace('first', 'other'));
       await send(served.url, first);
@@ -63,8 +60,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers an event of an unknown type 200 and stores it',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent({ type: 'order.teleported' });
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
@@ -74,8 +70,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers an invalid event with a usable id 200 and stores it as dead',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent({ data: { total: 'twelve' } });
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
@@ -85,9 +80,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers 401 INVALID_SIGNATURE without a signature',
-    async run(open) {
-      await using served = await open();
-
+    async run(served) {
       const answer = await send(served.url, { body: signedEvent().body });
 
       expectError(answer, { status: 401, code: 'INVALID_SIGNATURE' });
@@ -96,8 +89,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers 401 INVALID_SIGNATURE to the signature of another body, without repeating what it got',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { headers } = signedEvent();
       const { id, body } = signedEvent();
 
@@ -114,9 +106,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   ...(NO_EVENTS.map(([what, body, field]) => ({
     name: `answers 400 INVALID_BODY to an authentic body that is no event: ${what}`,
-    async run(open) {
-      await using served = await open();
-
+    async run(served) {
       const answer = await send(served.url, signed(body));
 
       const details = [{ field, message: expect.any(String) as unknown }];
@@ -126,8 +116,8 @@ export const answerCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   {
     name: 'answers 413 BODY_TOO_LARGE to one byte more than maxBodyBytes',
-    async run(open) {
-      await using served = await open({ maxBodyBytes: 500 });
+    setup: { maxBodyBytes: 500 },
+    async run(served) {
       const fits = signedEventOfSize(500);
 
       const answer = await send(served.url, signedEventOfSize(501));
@@ -140,8 +130,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers 415 UNSUPPORTED_ENCODING to an encoded body',
     needs: ['encoded bodies'],
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const answer = await send(served.url, encodedDelivery());
 
       expectError(answer, { status: 415, code: 'UNSUPPORTED_ENCODING' });
@@ -150,8 +139,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   ...(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => ({
     name: `answers 405 METHOD_NOT_ALLOWED with Allow: POST to an authentic ${method}`,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const parts: RequestParts = { ...signedEvent(), method };
 
       const answer = await send(served.url, parts);
@@ -163,9 +151,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   {
     name: 'answers 405 with Allow: POST and no body to HEAD',
-    async run(open) {
-      await using served = await open();
-
+    async run(served) {
       const answer = await send(served.url, { method: 'HEAD', framing: 'none' });
 
       expect(answer).toMatchObject({ status: 405, body: '' });
@@ -174,8 +160,8 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers 500 BODY_CONSUMED, and the log names the fix, when something has read the raw body before',
-    async run(open) {
-      await using served = await open({ bodyReadBefore: true });
+    setup: { bodyReadBefore: true },
+    async run(served) {
       const { body, headers } = signedEvent();
 
       const answer = await send(served.url, { body, headers: [...headers, ['Content-Type', 'application/json']] });
@@ -187,9 +173,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'names the request id of an error answer in the log',
-    async run(open) {
-      await using served = await open();
-
+    async run(served) {
       const answer = await send(served.url, { body: signedEvent().body });
 
       const [line, ...others] = await served.log();
@@ -200,8 +184,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'gives every error answer a request id of its own',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const answers = await Promise.all(Array.from({ length: 5 }, () => send(served.url, signed('[]'))));
 
       expect(new Set(answers.map(({ body }) => body)).size).toBe(5);
@@ -209,8 +192,8 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'takes unsigned deliveries where the merchant has said unsafeUnsigned, and stores them as unverified',
-    async run(open) {
-      await using served = await open({ unsafeUnsigned: true });
+    setup: { unsafeUnsigned: true },
+    async run(served) {
       const { id, body } = signedEvent();
 
       expectAccepted(await send(served.url, { body }), { id, duplicate: false });

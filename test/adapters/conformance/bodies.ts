@@ -30,8 +30,7 @@ const UNUSUAL: readonly (readonly [what: string, edit: (json: string) => string]
 export const bodyCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers an empty body under the right signature 400, with a length or chunked',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const refused = {
         status: 400,
         code: 'INVALID_BODY',
@@ -45,16 +44,13 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers an empty body without a signature 401',
-    async run(open) {
-      await using served = await open();
-
+    async run(served) {
       expectError(await send(served.url), { status: 401, code: 'INVALID_SIGNATURE' });
     },
   },
   {
     name: 'reads a chunked body',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent();
 
       expectAccepted(await send(served.url, { ...event, framing: 'chunked' }), { id: event.id, duplicate: false });
@@ -64,8 +60,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'reads a chunked body, a chunk for each byte',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent({ note: 'Crème brûlée 🍮' });
       await using connection = await connect(served.url);
       await connection.write(requestHead(served.url, { ...event, framing: 'chunked' }));
@@ -79,8 +74,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   {
     name: 'reads a chunked body with chunk extensions',
     needs: ['chunk extensions'],
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent({ note: 'Crème brûlée 🍮' });
       await using connection = await connect(served.url);
       await connection.write(requestHead(served.url, { ...event, framing: 'chunked' }));
@@ -95,8 +89,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'reads a body that arrives byte by byte, each in a packet of its own',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent({ note: 'ñ' });
       await using connection = await connect(served.url);
       await connection.write(requestHead(served.url, event));
@@ -112,8 +105,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   },
   ...((['content-length', 'chunked'] as const).map((framing) => ({
     name: `reads a body that is split inside a character (${framing})`,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent({ note: '🥐' });
       const split = Buffer.from(event.body).indexOf('🥐') + 2;
       const parts = [event.body.subarray(0, split), event.body.subarray(split)];
@@ -133,8 +125,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   ...((['content-length', 'chunked'] as const).map((framing) => ({
     name: `takes a body of exactly 1 MiB, and not one byte more (${framing})`,
     needs: ['bodies over 1 MiB'] as const,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEventOfSize(MIB);
       expect(event.body.byteLength).toBe(1_048_576);
 
@@ -147,9 +138,8 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   {
     name: 'answers 413 before it verifies: what is too large is not hashed',
-    async run(open) {
-      await using served = await open({ maxBodyBytes: 100 });
-
+    setup: { maxBodyBytes: 100 },
+    async run(served) {
       const answer = await send(served.url, { body: new Uint8Array(101), headers: [WELL_FORMED] });
 
       expectError(answer, { status: 413, code: 'BODY_TOO_LARGE' });
@@ -157,9 +147,8 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   },
   ...((['content-length', 'chunked'] as const).map((framing) => ({
     name: `answers 401 before 413 to a signature that is missing or malformed: nothing of the body is read (${framing})`,
-    async run(open) {
-      await using served = await open({ maxBodyBytes: 100 });
-
+    setup: { maxBodyBytes: 100 },
+    async run(served) {
       for (const headers of [[], [['X-Signature', 'sha256=0']] as const]) {
         const answer = await send(served.url, { body: new Uint8Array(101), headers, framing });
         expectError(answer, { status: 401, code: 'INVALID_SIGNATURE' });
@@ -168,8 +157,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   ...(UNUSUAL.map(([what, edit]) => ({
     name: `stores byte for byte a body with ${what}`,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { id, body } = signedEvent();
       const edited = signed(edit(Buffer.from(body).toString()));
       expect(Buffer.from(edited.body).equals(body)).toBe(false);
@@ -182,8 +170,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   {
     name: 'stores an event with a key twice in its envelope as invalid',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { id, body } = signedEvent();
       const twice = signed(Buffer.from(body).toString().replace('"type"', '"type":"cart.abandoned","type"'));
 
@@ -202,8 +189,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
     'nonsense',
   ].map((type) => ({
     name: `reads the body as bytes under Content-Type: ${type}`,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent({ note: 'a=1&b=%20+é' });
 
       const answer = await send(served.url, { ...event, headers: [...event.headers, ['Content-Type', type]] });
@@ -214,8 +200,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   {
     name: 'is found with a query string, which says nothing to it',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent();
 
       const answer = await send(`${served.url}?endpoint=other&id=evt_0&a=%zz`, event);
@@ -226,8 +211,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'does not take a signature that comes after the body, in a trailer',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { body, headers } = signedEvent();
       const request = requestBytes(served.url, { body, headers: [['Trailer', 'X-Signature']], framing: 'chunked' });
       await using connection = await connect(served.url);

@@ -58,9 +58,8 @@ async function begun({ url }: Served, bytes: (url: string) => Uint8Array): Promi
 export const closingCases: readonly HttpAdapterCase[] = [
   {
     name: 'says nothing of closing where the connection goes on',
-    async run(open) {
-      await using served = await open({ maxBodyBytes: 1_000 });
-
+    setup: { maxBodyBytes: 1_000 },
+    async run(served) {
       for (const [what, status, parts] of KEEPING) {
         const answer = await send(served.url, parts());
         expect(answer, what).toMatchObject({ status });
@@ -72,8 +71,8 @@ export const closingCases: readonly HttpAdapterCase[] = [
     {
       name: `says Connection: close with the ${expected.status} to ${what}`,
       needs: ['bodies as they arrive', 'the Connection header'] as const,
-      async run(open) {
-        await using served = await open(setup);
+      setup: setup,
+      async run(served) {
         await using connection = await begin(served);
 
         const answer = await connection.answer();
@@ -85,8 +84,8 @@ export const closingCases: readonly HttpAdapterCase[] = [
     {
       name: `ends the connection after the ${expected.status} to ${what}`,
       needs: ['bodies as they arrive', 'the Connection header', 'the end of a connection'] as const,
-      async run(open) {
-        await using served = await open(setup);
+      setup: setup,
+      async run(served) {
         await using connection = await begin(served);
 
         expectError(await connection.answer(), expected);

@@ -40,8 +40,7 @@ function encoded(bytes: number): RequestParts {
 export const connectionCases: readonly HttpAdapterCase[] = [
   {
     name: 'serves one delivery after the other on one connection',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       await using connection = await connect(served.url);
 
       for (const event of Array.from({ length: 10 }, () => signedEvent())) {
@@ -55,8 +54,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
   ...(REFUSED.map(([what, status, parts, needs = []]) => ({
     name: `serves the next delivery on the same connection after ${what} (${status})`,
     needs,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
 
@@ -73,8 +71,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers pipelined requests in their order, good and bad',
     needs: ['kept connections'],
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       await using connection = await connect(served.url);
       const [first, second] = [signedEvent(), signedEvent()];
       const requests: readonly RequestParts[] = [
@@ -97,8 +94,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'stores one event of 64 that arrive at once under the same id, and calls 63 duplicates',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent();
 
       const answers = await Promise.all(Array.from({ length: 64 }, () => send(served.url, event)));
@@ -111,8 +107,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'keeps 64 different deliveries at once apart, whatever their size and framing',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const events = Array.from({ length: 64 }, (_, n) => signedEventOfSize(500 + n * 3_001));
 
       const answers = await Promise.all(
@@ -130,8 +125,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
   {
     name: 'tells a client that waits for 100-continue to go on',
     needs: ['100-continue'],
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
       const headers = [...event.headers, ['Expect', '100-continue']] as const;
@@ -147,8 +141,8 @@ export const connectionCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers a client that waits for 100-continue with too much to send, though it has not sent it',
     needs: ['bodies as they arrive'],
-    async run(open) {
-      await using served = await open({ maxBodyBytes: 100 });
+    setup: { maxBodyBytes: 100 },
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
       const headers = [...event.headers, ['Expect', '100-continue']] as const;
@@ -165,8 +159,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'closes the connection after an answer when the client asks for it',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
 

@@ -20,8 +20,7 @@ export const encodingCases: readonly HttpAdapterCase[] = [
   ...(ENCODED.map(([encoding, encode]) => ({
     name: `answers 401 or 415 to a body with Content-Encoding: ${encoding}, by which bytes were signed`,
     needs: ['encoded bodies', 'bytes that are no text'] as const,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent();
       const encoded = encode(event.body);
       const announced = ['Content-Encoding', encoding] as const;
@@ -37,8 +36,7 @@ export const encodingCases: readonly HttpAdapterCase[] = [
   ...(['utf-8', 'UTF8', 'gzip', 'identity, gzip', 'none', 'aws-chunked'].map((encoding) => ({
     name: `stores what is authentic and parses, though it says Content-Encoding: ${encoding}`,
     needs: ['encoded bodies'] as const,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { id, body, headers } = signedEvent();
 
       const answer = await send(served.url, { body, headers: [...headers, ['Content-Encoding', encoding]] });
@@ -48,8 +46,7 @@ export const encodingCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   {
     name: 'verifies a byte order mark with the rest of the body',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { body, headers } = signedEvent();
       const marked = Buffer.concat([Buffer.from('\uFEFF'), body]);
 
@@ -64,8 +61,7 @@ export const encodingCases: readonly HttpAdapterCase[] = [
   },
   ...(['identity', 'Identity', ''].map((encoding) => ({
     name: `takes Content-Encoding: ${JSON.stringify(encoding)} for what it is, none`,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { id, body, headers } = signedEvent();
 
       const answer = await send(served.url, { body, headers: [...headers, ['Content-Encoding', encoding]] });
@@ -76,8 +72,7 @@ export const encodingCases: readonly HttpAdapterCase[] = [
   {
     name: 'decompresses nothing: gzip that nobody announced is verified as it is, and is no event',
     needs: ['bytes that are no text'],
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent();
       const zipped = gzipSync(event.body);
       const json = ['Content-Type', 'application/json'] as const;

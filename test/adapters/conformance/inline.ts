@@ -11,8 +11,8 @@ const DEADLINE_MS = 1_000;
 export const inlineCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers 503 TIMEOUT with Retry-After when a handler still runs at the deadline; the event is stored',
-    async run(open) {
-      await using served = await open({ handler: 'waits', deadlineMs: DEADLINE_MS });
+    setup: { handler: 'waits', deadlineMs: DEADLINE_MS },
+    async run(served) {
       const event = signedEvent();
       const began = performance.now();
 
@@ -28,8 +28,8 @@ export const inlineCases: readonly HttpAdapterCase[] = [
   {
     name: 'lets a handler that has outlived the deadline end, and answers 200 afterwards without running it again',
     needs: ['code that outlives its answer'],
-    async run(open) {
-      await using served = await open({ handler: 'waits', deadlineMs: DEADLINE_MS });
+    setup: { handler: 'waits', deadlineMs: DEADLINE_MS },
+    async run(served) {
       const event = signedEvent();
       expectError(await send(served.url, event), { status: 503, code: 'TIMEOUT', retryAfter: true });
 
@@ -42,8 +42,8 @@ export const inlineCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers 409 BUSY with Retry-After to the same event while its handler runs',
-    async run(open) {
-      await using served = await open({ handler: 'waits' });
+    setup: { handler: 'waits' },
+    async run(served) {
       const event = signedEvent();
       const first = send(served.url, event);
       await until(served, { handlerRuns: 1 });
@@ -57,8 +57,8 @@ export const inlineCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers 409 BUSY with Retry-After to another event of an order whose handler runs, and stores it',
-    async run(open) {
-      await using served = await open({ handler: 'waits' });
+    setup: { handler: 'waits' },
+    async run(served) {
       const [event, next] = [signedEvent(), signedEvent()];
       const first = send(served.url, event);
       await until(served, { handlerRuns: 1 });
@@ -73,8 +73,8 @@ export const inlineCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers 200 once the handler has succeeded, and 200 as a duplicate without running it again',
-    async run(open) {
-      await using served = await open({ handler: 'succeeds' });
+    setup: { handler: 'succeeds' },
+    async run(served) {
       const event = signedEvent();
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
@@ -86,8 +86,8 @@ export const inlineCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers 500 HANDLER_FAILED when the handler throws, says nothing of why, and runs it again when redelivered',
-    async run(open) {
-      await using served = await open({ handler: 'throws' });
+    setup: { handler: 'throws' },
+    async run(served) {
       const event = signedEvent();
 
       const failed = await send(served.url, event);
@@ -106,8 +106,8 @@ export const inlineCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'runs the handler once for 64 deliveries of one event at once, and answers 200 or 409',
-    async run(open) {
-      await using served = await open({ handler: 'succeeds' });
+    setup: { handler: 'succeeds' },
+    async run(served) {
       const event = signedEvent();
 
       const answers = await Promise.all(Array.from({ length: 64 }, () => send(served.url, event)));
@@ -121,8 +121,8 @@ export const inlineCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'does not run a handler for an event that is invalid',
-    async run(open) {
-      await using served = await open({ handler: 'succeeds' });
+    setup: { handler: 'succeeds' },
+    async run(served) {
       const event = signedEvent({ data: { total: 'twelve' } });
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });

@@ -28,8 +28,7 @@ export const interruptionCases: readonly HttpAdapterCase[] = [
     (['content-length', 'chunked'] as const).map((framing) => ({
       name: `stores nothing and raises no alarm when the client ${how} in the middle of a body (${framing})`,
       needs: ['bodies as they arrive'] as const,
-      async run(open) {
-        await using served = await open();
+      async run(served) {
         await using connection = await connect(served.url);
         const event = signedEvent();
         const half = event.body.subarray(0, 50);
@@ -47,8 +46,7 @@ export const interruptionCases: readonly HttpAdapterCase[] = [
   ) satisfies HttpAdapterCase[]),
   {
     name: 'survives 50 clients that hang up at any point of their request',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const request = requestBytes(served.url, signedEvent());
       const cuts = Array.from({ length: 50 }, (_, n) => Math.floor(((request.byteLength - 1) * (n + 1)) / 50));
 
@@ -65,8 +63,8 @@ export const interruptionCases: readonly HttpAdapterCase[] = [
   {
     name: 'closes without waiting for clients that have gone',
     needs: ['bodies as they arrive'],
-    async run(open) {
-      await using served = await open({ deadlineMs: 1_000 });
+    setup: { deadlineMs: 1_000 },
+    async run(served) {
       const event = signedEvent();
       const connections = await Promise.all(HANGING_UP.map(() => connect(served.url)));
       await Promise.all(connections.map((connection) => connection.write(requestHead(served.url, event))));
@@ -83,8 +81,8 @@ export const interruptionCases: readonly HttpAdapterCase[] = [
   {
     name: 'keeps what was stored when the client has gone before the answer',
     needs: ['code that outlives its client'],
-    async run(open) {
-      await using served = await open({ inbox: { takesMs: 100 } });
+    setup: { inbox: { takesMs: 100 } },
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
 
@@ -99,8 +97,7 @@ export const interruptionCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'refuses a body that is longer than its Content-Length: what was announced is not what was signed',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
 
@@ -114,8 +111,7 @@ export const interruptionCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'refuses a body that is shorter than its Content-Length and filled up by the next request',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
       const next = signedEvent();

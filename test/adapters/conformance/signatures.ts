@@ -69,8 +69,7 @@ export const signatureCases: readonly HttpAdapterCase[] = [
   ...(RIGHT.map(([how, headers, needs = []]) => ({
     name: `accepts the right signature ${how}`,
     needs,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { id, body } = signedEvent();
 
       const answer = await send(served.url, { body, headers: headers(signBody(body, SECRET)) });
@@ -81,8 +80,7 @@ export const signatureCases: readonly HttpAdapterCase[] = [
   ...([...TOGETHER, ...WRONG].map(([how, headers, needs = []]) => ({
     name: `answers 401 when the right signature ${how}`,
     needs,
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       // Its signature has both letters and digits, or upper case would change nothing.
       const { body } = signedEvent();
       expect(signBody(body, SECRET)).toMatch(/[a-f]/);
@@ -95,8 +93,7 @@ export const signatureCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   {
     name: 'answers 401 to a signature under a secret that is not ours',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { body } = signedEvent();
 
       const answer = await send(served.url, { body, headers: [['X-Signature', signBody(body, 'not ours')]] });
@@ -106,8 +103,8 @@ export const signatureCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'accepts the signature under either secret of a rotation',
-    async run(open) {
-      await using served = await open({ secret: ['new', SECRET] });
+    setup: { secret: ['new', SECRET] },
+    async run(served) {
       const old = signedEvent();
       const fresh = signedEvent();
 
@@ -120,8 +117,7 @@ export const signatureCases: readonly HttpAdapterCase[] = [
   {
     name: 'verifies the bytes before it decodes them: a body that is not UTF-8 is 400 under the right signature, never 401',
     needs: ['bytes that are no text'],
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { body, headers } = signed(Buffer.from('{"id":"evt_1","note":"\xff\xfe"}', 'latin1'));
 
       const answer = await send(served.url, { body, headers: [...headers, ['Content-Type', 'application/json']] });
@@ -132,9 +128,7 @@ export const signatureCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'verifies before it parses: a body that is no event is 401 under a wrong signature, and nothing is said of it',
-    async run(open) {
-      await using served = await open();
-
+    async run(served) {
       const answer = await send(served.url, { body: Buffer.from('{'), headers: [['X-Signature', '0'.repeat(64)]] });
 
       expectError(answer, { status: 401, code: 'INVALID_SIGNATURE' });
@@ -142,8 +136,7 @@ export const signatureCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'verifies what was sent, not what it means: the same JSON with another space is 401',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { body, headers } = signedEvent();
       const spaced = Buffer.from(`${Buffer.from(body).toString()} `);
 

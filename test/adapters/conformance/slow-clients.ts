@@ -44,8 +44,8 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
   {
     name: 'lets connections go that keep on sending after a 413',
     needs: ['bodies as they arrive', 'answers to clients that write on', 'the end of a connection'],
-    async run(open) {
-      await using served = await open({ maxBodyBytes: 900 });
+    setup: { maxBodyBytes: 900 },
+    async run(served) {
       const connections = await overTheLimit(served);
       const sending = setInterval(() => {
         for (const connection of connections) void connection.write(chunk(Buffer.alloc(1_000)));
@@ -61,8 +61,8 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
   {
     name: 'lets connections go that keep silent after a 413',
     needs: ['bodies as they arrive', 'the end of a connection'],
-    async run(open) {
-      await using served = await open({ maxBodyBytes: 900 });
+    setup: { maxBodyBytes: 900 },
+    async run(served) {
       const connections = await overTheLimit(served);
 
       const tookMs = await letGo(connections);
@@ -74,8 +74,8 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
   ...((['content-length', 'chunked'] as const).map((framing) => ({
     name: `answers 503 at the deadline to a body that stops (${framing})`,
     needs: ['bodies as they arrive'] as const,
-    async run(open) {
-      await using served = await open({ deadlineMs: DEADLINE_MS });
+    setup: { deadlineMs: DEADLINE_MS },
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
       const half = event.body.subarray(0, 50);
@@ -95,8 +95,8 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
   {
     name: 'waits for the rest of a body that is shorter than its Content-Length, until the deadline',
     needs: ['bodies as they arrive'],
-    async run(open) {
-      await using served = await open({ deadlineMs: DEADLINE_MS });
+    setup: { deadlineMs: DEADLINE_MS },
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
 
@@ -110,8 +110,8 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers 503 at the deadline to a body that trickles: a byte now and then buys no time',
     needs: ['bodies as they arrive'],
-    async run(open) {
-      await using served = await open({ deadlineMs: DEADLINE_MS });
+    setup: { deadlineMs: DEADLINE_MS },
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
       const began = performance.now();
@@ -134,8 +134,7 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
     [MIB + 100_000, 3 * MIB].map((bytes) => ({
       name: `lets a client that writes all of ${bytes} bytes before it reads see the 413 (${framing})`,
       needs: ['bodies over 1 MiB'] as const,
-      async run(open) {
-        await using served = await open();
+      async run(served) {
         await using connection = await connect(served.url);
 
         await connection.writeBeforeReading(requestBytes(served.url, { ...signedEventOfSize(bytes), framing }));
@@ -147,9 +146,9 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
   {
     name: 'lets a client whose body takes too long see the 503 though it writes on before it reads',
     needs: ['bodies as they arrive', 'answers to clients that write on'],
-    async run(open) {
-      // All the pieces with the pauses between them take longer than this, on any machine.
-      await using served = await open({ deadlineMs: 10 });
+    // All the pieces with the pauses between them take longer than this, on any machine.
+    setup: { deadlineMs: 10 },
+    async run(served) {
       await using connection = await connect(served.url);
 
       await connection.writeBeforeReading(requestBytes(served.url, signedEventOfSize(900_000)));
@@ -160,8 +159,7 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
   ...((['content-length', 'chunked'] as const).flatMap((framing) =>
     (['keep-alive', 'close'] as const).map((connectionHeader) => ({
       name: `lets a client that writes a whole body before it reads see the 401 for its missing signature (${framing}, Connection: ${connectionHeader})`,
-      async run(open) {
-        await using served = await open();
+      async run(served) {
         await using connection = await connect(served.url);
         const { body } = signedEventOfSize(900_000);
 
@@ -175,8 +173,7 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
   ) satisfies HttpAdapterCase[]),
   {
     name: 'lets a client that writes a whole body before it reads see the 503 of a receiver that is closing',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       await served.closeReceiver();
       await using connection = await connect(served.url);
 

@@ -9,8 +9,7 @@ const PARENT = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 export const traceCases: readonly HttpAdapterCase[] = [
   {
     name: 'hands over the trace that the headers name, however these are written',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { body, headers } = signedEvent();
 
       await send(served.url, { body, headers: [...headers, ['TraceParent', PARENT], ['Tracestate', 'shop=7,till=2']] });
@@ -25,8 +24,7 @@ export const traceCases: readonly HttpAdapterCase[] = [
   {
     name: 'hands over both values of a state that comes in two headers, in their order',
     needs: ['all values of a header'],
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const { body, headers } = signedEvent();
       const state = [
         ['tracestate', 'shop=7'],

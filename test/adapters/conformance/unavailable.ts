@@ -21,8 +21,8 @@ const UNAVAILABLE = { status: 503, code: 'UNAVAILABLE', retryAfter: true } as co
 export const unavailableCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers 503 at the deadline when the inbox hangs, and goes on to serve',
-    async run(open) {
-      await using served = await open({ deadlineMs: DEADLINE_MS, inbox: { hangs: true } });
+    setup: { deadlineMs: DEADLINE_MS, inbox: { hangs: true } },
+    async run(served) {
       const event = signedEvent();
       const began = performance.now();
 
@@ -38,9 +38,8 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
   },
   ...(FAULTS.map(([what, reason, inbox]) => ({
     name: `answers 503 UNAVAILABLE with Retry-After when the inbox is ${what}, and says why in the log only`,
-    async run(open) {
-      await using served = await open({ inbox });
-
+    setup: { inbox },
+    async run(served) {
       const answer = await send(served.url, signedEvent());
 
       expectError(answer, UNAVAILABLE);
@@ -52,8 +51,8 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   {
     name: 'keeps the connection after a 503 that asks to try again',
-    async run(open) {
-      await using served = await open({ inbox: { code: 'FAILED', failsWith: 'the disk is full' } });
+    setup: { inbox: { code: 'FAILED', failsWith: 'the disk is full' } },
+    async run(served) {
       await using connection = await connect(served.url);
       const event = signedEvent();
 
@@ -68,9 +67,8 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers 503, never 401, while no secret is to be had',
-    async run(open) {
-      await using served = await open({ secret: { failsWith: 'the vault is sealed' } });
-
+    setup: { secret: { failsWith: 'the vault is sealed' } },
+    async run(served) {
       const answer = await send(served.url, signedEvent());
 
       expectError(answer, UNAVAILABLE);
@@ -79,8 +77,8 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'waits for a secret that is still being fetched',
-    async run(open) {
-      await using served = await open({ secret: { of: [SECRET], takesMs: 200 } });
+    setup: { secret: { of: [SECRET], takesMs: 200 } },
+    async run(served) {
       const event = signedEvent();
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
@@ -88,8 +86,8 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'fetches the secret again when the client has gone whose delivery it was fetched for',
-    async run(open) {
-      await using served = await open({ deadlineMs: 1_000, secret: { of: [SECRET], takesMs: 300 } });
+    setup: { deadlineMs: 1_000, secret: { of: [SECRET], takesMs: 300 } },
+    async run(served) {
       await using connection = await connect(served.url);
       await connection.write(requestBytes(served.url, signedEvent()));
       await until(served, { deliveries: 1 });
@@ -102,8 +100,7 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers 503 once the receiver is closing',
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       await served.closeReceiver();
 
       const answer = await send(served.url, signedEvent());
@@ -115,8 +112,7 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers the delivery whose body still arrives before the receiver is closed',
     needs: ['bodies as they arrive'],
-    async run(open) {
-      await using served = await open();
+    async run(served) {
       const event = signedEvent();
       await using connection = await connect(served.url);
       await connection.write(requestHead(served.url, event));
