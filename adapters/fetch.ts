@@ -16,7 +16,7 @@ import {
   type VerifierOptions,
 } from '../src/index.ts';
 import type { Mounted, Page } from '../src/page/mounting.ts';
-import { assertOptions } from '../src/known-options.ts';
+import { assertOptions } from '../src/option-rules.ts';
 import { VERIFIER_OPTIONS } from '../src/receive/verifier.ts';
 import { discardBody, webBodyReader } from './read-web-body.ts';
 

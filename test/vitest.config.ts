@@ -80,7 +80,7 @@ const TOGETHER = [
   'test/{api,check,events,explain,inbox/rules,receive,sender,testing}/*.test.ts',
   'test/sandbox/!(kill|killed-anywhere|real-clock|story|over-http).test.ts',
   'test/sandbox/openapi/{answers,document,interface-page}.test.ts',
-  'test/{docs,examples,fixtures,known-options,printable,signing/secrets,host/logger-pino}.test.ts',
+  'test/{docs,examples,fixtures,option-rules,printable,signing/secrets,host/logger-pino}.test.ts',
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(colliding-ids|sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
   'test/processing/{attempt-ending,attempt-log,handler-says-when,bounded-work,endpoints,lease-{grace,renewal},own-events,presence,unhandled}.test.ts',

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
-import { kindOf } from '../known-options.ts';
+import { kindOf } from '../option-rules.ts';
 import { oneLine } from '../printable.ts';
 
 type ReadHeader = (name: string) => string | null | undefined;

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
-import { kindOf } from '../known-options.ts';
+import { kindOf } from '../option-rules.ts';
 import type { Acceptance, EventKey, IncomingEvent, StoredEvent } from './event.ts';
 import type { Acts } from './operator/acts.ts';
 import type { Audit } from './operator/audit.ts';

@@ -5,10 +5,10 @@ import type { ActOptions, ActReport, By, Act } from '../inbox/operator/acts.ts';
 import { assertFilter } from '../inbox/operator/search.ts';
 import { askedByKey } from '../inbox/rules/decide-act.ts';
 import { decideOnStored } from '../inbox/rules/operator-acts.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 
-const RERUN: KnownOptions<ActOptions> = { states: 'list', force: 'boolean', entity: 'function' };
+const RERUN: RulesFor<ActOptions> = { states: 'list', force: 'boolean', entity: 'function' };
 const OF_ONE = { entity: true, now: true } as const;
 
 /**
@@ -84,7 +84,7 @@ export async function rerun(
   return moved ? 'rerun' : 'not needed';
 }
 
-const DISCARD: KnownOptions<InStates> = { states: 'list' };
+const DISCARD: RulesFor<InStates> = { states: 'list' };
 
 /**
  * Discards dead and pending events, so that no handler runs for them. Discarded events can be rerun later.
@@ -116,7 +116,7 @@ export async function discardEvents(
   return actOnNamed(inbox, 'discard', keys, by, options);
 }
 
-const RETRY: KnownOptions<InStates> = { states: 'list' };
+const RETRY: RulesFor<InStates> = { states: 'list' };
 
 /**
  * Makes failed events due now, instead of when their backoff ends. The counts of attempts, failures and crashes stay

@@ -1,16 +1,16 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import { type AuditFilter, type AuditPage, LINES_LOOKED_AT } from '../inbox/operator/audit.ts';
-import type { PageRequest } from '../inbox/operator/search.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { PAGE_LIMIT, type PageRequest } from '../inbox/operator/search.ts';
+import { assertOptions, whole, orNull, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 import { number } from './words/format.ts';
 
-const REQUEST: KnownOptions<PageRequest & AuditFilter> = {
-  before: true,
-  limit: true,
+const REQUEST: RulesFor<PageRequest & AuditFilter> = {
+  before: orNull(whole(0)),
+  limit: PAGE_LIMIT,
   actor: true,
-  since: true,
-  until: true,
+  since: 'date',
+  until: 'date',
 };
 
 /**

@@ -11,21 +11,21 @@ import {
   type BulkFate,
   type OutcomePart,
 } from '../inbox/operator/acts.ts';
-import type { EventFilter, PageRequest } from '../inbox/operator/search.ts';
+import { type EventFilter, PAGE_LIMIT, type PageRequest } from '../inbox/operator/search.ts';
 import { hasEnded, unknownBulk, runOf } from '../inbox/rules/bulks.ts';
 import { askedByFilter, searchedFor } from '../inbox/rules/decide-act.ts';
-import { assertOptions, type KnownOptions, positive } from '../known-options.ts';
+import { assertOptions, whole, positive, orNull, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 
 const PREVIEW_PAGE = 500;
 export const USUAL_RATE = 500;
 const BATCH = 100;
 
-const PAGE: KnownOptions<PageRequest> = { before: true, limit: true };
-const PREVIEW: KnownOptions<PreviewOptions> = { force: 'boolean', onProgress: 'function', signal: true };
-const RUN: KnownOptions<RunBulkOptions> = {
+const PAGE: RulesFor<PageRequest> = { before: orNull(whole(0)), limit: PAGE_LIMIT };
+const PREVIEW: RulesFor<PreviewOptions> = { force: 'boolean', onProgress: 'function', signal: true };
+const RUN: RulesFor<RunBulkOptions> = {
   entity: 'function',
-  ratePerSecond: true,
+  ratePerSecond: positive(Infinity),
   signal: true,
   onProgress: 'function',
 };
@@ -126,7 +126,6 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
 export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunBulkOptions = {}): Promise<Bulk> {
   assertOptions('runBulk', options, RUN);
   const { entity, ratePerSecond = USUAL_RATE, signal, onProgress } = options;
-  positive('ratePerSecond', ratePerSecond, Infinity);
   const operations = operationsOf(inbox);
   let bulk = await operations.bulk(id);
   if (bulk === null) throw unknownBulk(id);
@@ -281,7 +280,7 @@ export interface BulkOutcomeOptions {
   readonly signal?: AbortSignal;
 }
 
-const OUTCOME: KnownOptions<BulkOutcomeOptions> = { onProgress: 'function', signal: true };
+const OUTCOME: RulesFor<BulkOutcomeOptions> = { onProgress: 'function', signal: true };
 
 /**
  * Counts a bulk action's events by their current state. `listEvents` with the filter `{ bulk: id }` lists them.

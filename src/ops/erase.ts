@@ -1,10 +1,10 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import type { EraseOptions, EraseReport } from '../inbox/operator/erasing.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 
-const OPTIONS: KnownOptions<EraseOptions> = { dryRun: 'boolean', signal: true, onProgress: 'function' };
+const OPTIONS: RulesFor<EraseOptions> = { dryRun: 'boolean', signal: true, onProgress: 'function' };
 
 const INDEX_BATCH = 500;
 

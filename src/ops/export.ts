@@ -5,7 +5,7 @@ import type { By } from '../inbox/operator/acts.ts';
 import { isWhole } from '../inbox/operator/export.ts';
 import type { EventFilter } from '../inbox/operator/search.ts';
 import { FIRST_LINE, lastLine, pauseLine, readExportLine, type ExportedEvent } from '../inbox/operator/transfer.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 
 /** The options of {@link exportEvents}. */
@@ -15,7 +15,7 @@ export interface ExportOptions {
   readonly signal?: AbortSignal;
 }
 
-const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: 'function', signal: true };
+const EXPORT_OPTIONS: RulesFor<ExportOptions> = { onProgress: 'function', signal: true };
 
 const RECOUNT_MS = 1_000;
 

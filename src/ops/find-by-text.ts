@@ -8,7 +8,7 @@ import {
   type EventSummary,
   type FoundName,
 } from '../inbox/operator/search.ts';
-import { assertOptions, type KnownOptions, positiveWhole } from '../known-options.ts';
+import { assertOption, assertOptions, whole, textUpTo, type RulesFor } from '../option-rules.ts';
 import { nearest } from '../nearest.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -19,7 +19,7 @@ const NAMES = 5;
 /** A shorter beginning fits too many names. */
 const FEWEST_LETTERS = 4;
 
-const REQUEST: KnownOptions<FindRequest> = { at: true, limit: true, signal: true };
+const REQUEST: RulesFor<FindRequest> = { at: true, limit: whole(1, MOST), signal: true };
 
 const PARTS = {
   dead: { states: ['dead'] },
@@ -115,11 +115,8 @@ export async function readText(
     taken = null,
   }: { readonly kinds?: readonly FoundName['what'][]; readonly taken?: TakenFor | null } = {},
 ): Promise<TextReading> {
-  const wanted = typeof text === 'string' ? text.trim() : '';
-  if (wanted === '') throw new ConfigurationError('INVALID_OPTION', 'text must not be empty.');
-  if (wanted.length > LONGEST_TEXT) {
-    throw new ConfigurationError('INVALID_OPTION', `text must have at most ${LONGEST_TEXT} characters.`);
-  }
+  assertOption('text', text, textUpTo(LONGEST_TEXT));
+  const wanted = text.trim();
   const like = (await operationsOf(inbox).namesLike(wanted, NAMES + 1)).filter(({ what }) => kinds.includes(what));
   const read = (takenFor: TakenFor['takenFor'], name: string): TextReading => ({
     takenFor,
@@ -150,15 +147,14 @@ export async function failedFirst(
   { at = null, limit = USUAL_LIMIT, signal }: FindRequest,
 ): Promise<Pick<FoundEvents, 'events' | 'examined' | 'next'>> {
   const operations = operationsOf(inbox);
-  const most = positiveWhole('limit', limit, MOST);
   const events: EventSummary[] = [];
   let examined = 0;
   let place: Pick<FindPlace, 'among' | 'before'> | null = at ?? { among: 'dead', before: null };
-  while (place !== null && events.length < most && examined < MOST_EXAMINED) {
+  while (place !== null && events.length < limit && examined < MOST_EXAMINED) {
     const { among, before }: Pick<FindPlace, 'among' | 'before'> = place;
     const page: EventPage = await operations.search(
       { ...filter, ...PARTS[among] },
-      { before, limit: most - events.length, signal },
+      { before, limit: limit - events.length, signal },
     );
     events.push(...page.events);
     examined += page.examined;

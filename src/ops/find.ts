@@ -1,23 +1,30 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import { isImportedId, type EventKey, type StoredEvent } from '../inbox/event.ts';
 import type { EventAct } from '../inbox/operator/audit.ts';
-import type {
-  EventFilter,
-  DeadGroup,
-  EventCount,
-  EventPage,
-  EventSummary,
-  SearchRequest,
-  RetryGroup,
+import {
+  type DeadGroup,
+  type EventCount,
+  type EventFilter,
+  type EventPage,
+  type EventSummary,
+  PAGE_LIMIT,
+  type RetryGroup,
+  type SearchRequest,
 } from '../inbox/operator/search.ts';
 import { retryGroupsOf, fingerprintOf } from '../inbox/rules/error-groups.ts';
 import type { Wait } from '../inbox/rules/waiting.ts';
 import type { Attempt } from '../inbox/work.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, whole, oneOf, orNull, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 
-const PAGE: KnownOptions<SearchRequest> = { before: true, beforeAt: true, limit: true, order: true, signal: true };
-const COUNT: KnownOptions<CountOptions> = { signal: true };
+const PAGE: RulesFor<SearchRequest> = {
+  before: orNull(whole(0)),
+  beforeAt: 'date',
+  limit: PAGE_LIMIT,
+  order: oneOf('newest', 'oldest', 'failed'),
+  signal: true,
+};
+const COUNT: RulesFor<CountOptions> = { signal: true };
 
 /** One event with its history. */
 export interface EventHistory {

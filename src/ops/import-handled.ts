@@ -5,7 +5,7 @@ import type { By } from '../inbox/operator/acts.ts';
 import type { ExportedEvent } from '../inbox/operator/transfer.ts';
 import { UNKNOWN_HASH } from '../inbox/rules/accept.ts';
 import type { EventState } from '../inbox/event.ts';
-import { assertOptions, kindOf, type KnownOptions } from '../known-options.ts';
+import { assertOptions, textUpTo, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 
 /** The result of {@link importHandled}. */
@@ -33,8 +33,8 @@ export interface ImportHandledOptions {
   readonly signal?: AbortSignal;
 }
 
-const OPTIONS: KnownOptions<ImportHandledOptions> = {
-  endpoint: true,
+const OPTIONS: RulesFor<ImportHandledOptions> = {
+  endpoint: textUpTo(1_000),
   dryRun: 'boolean',
   from: true,
   onProgress: 'function',
@@ -42,7 +42,6 @@ const OPTIONS: KnownOptions<ImportHandledOptions> = {
 };
 
 const BATCH_IDS = 100;
-const LONGEST_ENDPOINT = 1_000;
 
 /**
  * Records the ids of events that other code has handled. A later delivery with one of these ids is a duplicate, and no
@@ -75,10 +74,6 @@ export async function importHandled(
 ): Promise<ImportHandledReport> {
   assertOptions('importHandled', options, OPTIONS);
   const { endpoint = 'default', dryRun = false, from, onProgress, signal } = options;
-  if (typeof endpoint !== 'string' || endpoint === '' || endpoint.length > LONGEST_ENDPOINT) {
-    const message = `importHandled: endpoint must be a name of 1 to ${LONGEST_ENDPOINT} characters, not ${kindOf(endpoint)}.`;
-    throw new ConfigurationError('INVALID_OPTION', message);
-  }
   const operations = operationsOf(inbox);
   const counts = { imported: 0, known: 0 };
   const notProcessed: { id: string; state: EventState }[] = [];

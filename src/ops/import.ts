@@ -10,7 +10,7 @@ import {
   type ImportRecord,
 } from '../inbox/operator/transfer.ts';
 import { importedEvent } from '../inbox/operator/imported-event.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, type RulesFor } from '../option-rules.ts';
 import type { EndpointType } from '../inbox/rules/pauses.ts';
 import { operationsOf } from './operations-of.ts';
 import { plural } from './words/format.ts';
@@ -48,7 +48,7 @@ export interface ImportOptions {
   readonly signal?: AbortSignal;
 }
 
-const OPTIONS: KnownOptions<ImportOptions> = {
+const OPTIONS: RulesFor<ImportOptions> = {
   trusted: 'boolean',
   entity: 'function',
   dryRun: 'boolean',

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import type { AnyInbox, Operations } from '../inbox/contract.ts';
-import { kindOf } from '../known-options.ts';
+import { kindOf } from '../option-rules.ts';
 
 export function operationsOf(inbox: Pick<AnyInbox, 'operations'>): Operations {
   if (typeof inbox !== 'object' || inbox === null) {

@@ -6,7 +6,7 @@ import type { Pause } from '../inbox/operator/pauses.ts';
 import { type EndpointType, type StoredPause, assertLane } from '../inbox/rules/pauses.ts';
 import { seenSince } from '../inbox/rules/processors.ts';
 import type { RunningProcessor } from '../inbox/work.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, type RulesFor } from '../option-rules.ts';
 import { nearest } from '../nearest.ts';
 import { oneLine } from '../printable.ts';
 import { operationsOf } from './operations-of.ts';
@@ -35,8 +35,8 @@ export interface PauseTypeOptions extends PauseOptions {
   readonly unseen?: boolean;
 }
 
-const OPTIONS: KnownOptions<PauseOptions> = { endpoint: true };
-const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
+const OPTIONS: RulesFor<PauseOptions> = { endpoint: true };
+const PAUSE: RulesFor<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
 
 /**
  * Pauses a type. Deliveries of the type are still stored and get a 200, also in inline mode, but no processor on any

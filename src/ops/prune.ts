@@ -1,11 +1,10 @@
 import { delay } from '../host/real-timers.ts';
-import { ConfigurationError } from '../errors.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { prunableStates } from '../inbox/event.ts';
 import type { PruneCriteria, PrunePosition } from '../inbox/rules/pruning.ts';
 import type { PruneStep } from '../inbox/operator/pruning.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOption, assertOptions, listOf, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 
 /** The result of {@link pruneEvents}. */
@@ -29,8 +28,13 @@ export interface PruneOptions {
   readonly onProgress?: (pruned: number) => void;
 }
 
-const OPTIONS: KnownOptions<PruneOptions> = { dryRun: 'boolean', signal: true, onProgress: 'function' };
-const CRITERIA: KnownOptions<PruneCriteria> = { settledBefore: true, states: 'list', types: 'list', endpoint: true };
+const OPTIONS: RulesFor<PruneOptions> = { dryRun: 'boolean', signal: true, onProgress: 'function' };
+const CRITERIA: RulesFor<PruneCriteria> = {
+  settledBefore: 'date',
+  states: listOf(prunableStates, 1),
+  types: 'list',
+  endpoint: true,
+};
 
 const FIRST_BATCH = 20;
 const SMALLEST_BATCH = 5;
@@ -70,9 +74,9 @@ export async function pruneEvents(
 ): Promise<PruneReport> {
   assertOptions('pruneEvents', options, OPTIONS);
   assertOptions('pruneEvents, criteria', criteria, CRITERIA);
+  assertOption('settledBefore', criteria.settledBefore, 'date');
   const { dryRun = false, signal, onProgress } = options;
   const operations = operationsOf(inbox);
-  refuseUnclear(criteria);
   if (dryRun) return { pruned: await operations.prunable(criteria, Infinity, { signal, onProgress }), audit: null };
 
   const audit = await operations.note('prune', by, criteria, { pruned: 0 });
@@ -105,20 +109,4 @@ function nextBatch(batch: number, { pruned, workMs }: PruneStep): number {
   // The commit takes the same time for a smaller batch.
   const fitting = Math.floor((pruned * GOAL_MS) / workMs);
   return Math.min(Math.max(fitting, SMALLEST_BATCH), 2 * batch, LARGEST_BATCH);
-}
-
-function refuseUnclear({ settledBefore, states }: PruneCriteria): void {
-  if (!(settledBefore instanceof Date) || Number.isNaN(settledBefore.getTime())) {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      'settledBefore must be a valid Date. Only events settled before it are pruned.',
-    );
-  }
-  const known: readonly string[] = prunableStates;
-  if (states !== undefined && (states.length === 0 || states.some((state) => !known.includes(state)))) {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      `states can only contain ${prunableStates.join(', ')}, because events in other states need their bodies.`,
-    );
-  }
 }

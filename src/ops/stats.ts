@@ -3,7 +3,7 @@ import type { AnyInbox, Operations } from '../inbox/contract.ts';
 import { type Gauges } from '../inbox/operator/gauges.ts';
 import { type RejectedDelivery } from '../inbox/operator/counts.ts';
 import { latencyBound, type Counted, type CountTotal } from '../inbox/rules/counted.ts';
-import { assertOptions, type KnownOptions, positiveWhole } from '../known-options.ts';
+import { assertOption, assertOptions, whole, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 import type { AllTraffic } from './traffic.ts';
 import { type Processing, type Unhandled, watch } from './watch.ts';
@@ -70,10 +70,9 @@ export interface StatsOptions {
   readonly steps?: number;
 }
 
-const OPTIONS: KnownOptions<StatsOptions> = { since: true, until: true, steps: true };
+const OPTIONS: RulesFor<StatsOptions> = { since: 'date', until: 'date', steps: whole(1, 1_000) };
 
 const HOUR_MS = 60 * 60_000;
-const MAX_STEPS = 1_000;
 
 /**
  * Counts events by state and type over time, with latencies and rates.
@@ -100,7 +99,7 @@ export async function stats(inbox: AnyInbox, options: StatsOptions = {}): Promis
   const start = since.getTime();
   const span = until.getTime() - start;
   if (!(span > 0)) throw new ConfigurationError('INVALID_OPTION', '`since` must be before `until`.');
-  const count = positiveWhole('steps', options.steps ?? 60, MAX_STEPS);
+  const { steps: count = 60 } = options;
 
   const [now, watched, { all, steps }] = await Promise.all([
     operations.gauges(),
@@ -170,7 +169,8 @@ function part(some: number, all: number): number {
  * ```
  */
 export async function rejectedDeliveries(inbox: AnyInbox, limit = 100): Promise<readonly RejectedDelivery[]> {
-  return operationsOf(inbox).rejected(positiveWhole('limit', limit));
+  assertOption('limit', limit, whole());
+  return operationsOf(inbox).rejected(limit);
 }
 
 /** Numbers of events, attempts and deliveries in a time span. */

@@ -10,7 +10,7 @@ import { ConfigurationError, HookboxError, isInstance, nameOf } from '../errors.
 import { isUrl } from '../host/postgres-url.ts';
 import { performance } from '../host/real-timers.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, type RulesFor } from '../option-rules.ts';
 import { createMask } from '../ops/body/mask.ts';
 import { readiness, type Readiness } from '../ops/health.ts';
 import { metrics } from '../ops/metrics.ts';
@@ -79,7 +79,7 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
   readonly backupFolder?: string;
 }
 
-const OPTIONS: KnownOptions<OpsPageOptions> = {
+const OPTIONS: RulesFor<OpsPageOptions> = {
   ...ENTRANCE,
   hosts: 'list',
   mask: 'list',

@@ -4,7 +4,7 @@ import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../
 import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
 import type { DefaultDatabase } from '../inbox/work.ts';
 import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/attempt.ts';
-import { assertOptions, type KnownOptions, MAX_TIMER_MS, positive, positiveWhole } from '../known-options.ts';
+import { assertOption, assertOptions, whole, positive, nested, MAX_TIMER_MS, type RulesFor } from '../option-rules.ts';
 import { didYouMean } from '../nearest.ts';
 
 /** Facts about the delivery that stored the event. */
@@ -203,48 +203,22 @@ export interface TypeOptions {
   readonly blocks?: boolean;
 }
 
-const KNOWN: KnownOptions<TypeOptions & { readonly handle: unknown }> = {
+const RETRY_RULES: RulesFor<RetryOptions> = { attempts: whole(1, Infinity), baseMs: positive(), maxMs: positive() };
+export const RETRY_RULE = nested(RETRY_RULES);
+
+const TYPE_RULES: RulesFor<TypeOptions & { readonly handle: unknown }> = {
   handle: true,
-  retry: true,
-  timeoutMs: true,
-  concurrency: true,
+  retry: RETRY_RULE,
+  timeoutMs: positive(MAX_TIMER_MS),
+  concurrency: whole(),
   blocks: 'boolean',
 };
-const RETRY: KnownOptions<RetryOptions> = { attempts: true, baseMs: true, maxMs: true };
 
+/** @throws ConfigurationError `INVALID_OPTION` */
 function assertTypeOptions(type: string, handler: object): void {
   const name = `handlers['${type}']`;
-  assertOptions(name, handler, KNOWN, 'Write { handle: (event, context) => …, timeoutMs: 5_000 }.');
-  const { handle, retry, timeoutMs, concurrency }: TypeOptions & { readonly handle?: unknown } = handler;
-  if (typeof handle !== 'function') {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      `${name}.handle must be a function, not ${typeof handle}. Pass a function, or remove the key ${type}.`,
-    );
-  }
-  if (timeoutMs !== undefined) positive(`${name}.timeoutMs`, timeoutMs, MAX_TIMER_MS);
-  if (concurrency !== undefined) positiveWhole(`${name}.concurrency`, concurrency);
-  if (retry !== undefined) {
-    assertRetry(`${name}.retry`, retry);
-    retryOf(`${name}.retry`, retry);
-  }
-}
-
-export function assertRetry(whose: string, retry: RetryOptions): void {
-  assertOptions(whose, retry, RETRY);
-}
-
-/**
- * @param own - overrides `all`
- * @throws ConfigurationError `INVALID_OPTION`
- */
-function retryOf(whose: string, all?: RetryOptions, own?: RetryOptions): Required<RetryOptions> {
-  const { attempts, baseMs, maxMs } = { ...DEFAULT_RETRY, ...all, ...own };
-  return {
-    attempts: positiveWhole(`${whose}.attempts`, attempts, Infinity),
-    baseMs: positive(`${whose}.baseMs`, baseMs),
-    maxMs: positive(`${whose}.maxMs`, maxMs),
-  };
+  assertOptions(name, handler, TYPE_RULES, 'Write { handle: (event, context) => …, timeoutMs: 5_000 }.');
+  assertOption(`${name}: handle`, Reflect.get(handler, 'handle'), 'function');
 }
 
 type TypeLimits = Readonly<Record<'timeoutMs', number>> & {
@@ -262,17 +236,18 @@ export interface LimitsByType {
 
 export function limitsByType(
   handlers: Handlers,
-  all: Pick<TypeOptions, 'retry'> & { timeoutMs: number },
+  all: { readonly retry: RetryOptions; readonly timeoutMs: number },
 ): LimitsByType {
   const limits = new Map<string, TypeLimits>();
   const bounds = new Map<string, number>();
+  const usual = { ...DEFAULT_RETRY, ...all.retry };
   for (const [type, handler] of Object.entries(handlers)) {
     const own: TypeOptions = typeof handler === 'object' ? handler : {};
     const { timeoutMs = all.timeoutMs, blocks = true, concurrency = Infinity } = own;
-    limits.set(type, { timeoutMs, blocks, retry: retryOf('retry', all.retry, own.retry) });
+    limits.set(type, { timeoutMs, blocks, retry: { ...usual, ...own.retry } });
     bounds.set(type, concurrency);
   }
-  const rest = limits.get('*') ?? { timeoutMs: all.timeoutMs, blocks: true, retry: retryOf('retry', all.retry) };
+  const rest = limits.get('*') ?? { timeoutMs: all.timeoutMs, blocks: true, retry: usual };
   return {
     of: (type) => limits.get(type) ?? rest,
     bounds: [...bounds.values()].every((bound) => bound === Infinity) ? null : bounds,

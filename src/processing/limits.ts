@@ -2,8 +2,8 @@ import { delay, performance } from '../host/real-timers.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { RetryOptions } from '../inbox/rules/attempt.ts';
 import type { Scope } from '../inbox/work.ts';
-import { assertOptions, type KnownOptions, MAX_TIMER_MS, positive, positiveWhole } from '../known-options.ts';
-import { handledTypes, namedTypes, type Handlers, limitsByType, assertRetry } from './handlers.ts';
+import { whole, positive, MAX_TIMER_MS, type RulesFor } from '../option-rules.ts';
+import { handledTypes, type Handlers, limitsByType, namedTypes, RETRY_RULE } from './handlers.ts';
 
 /** The limits and the retry schedule for handlers. */
 export interface ProcessingOptions {
@@ -37,26 +37,13 @@ export interface ProcessingOptions {
   readonly closeMs?: number;
 }
 
-const PROCESSING: KnownOptions<ProcessingOptions> = {
-  concurrency: true,
-  timeoutMs: true,
-  leaseMs: true,
-  retry: true,
-  closeMs: true,
+export const PROCESSING_RULES: RulesFor<ProcessingOptions> = {
+  concurrency: whole(),
+  timeoutMs: positive(MAX_TIMER_MS),
+  leaseMs: whole(1, MAX_TIMER_MS),
+  retry: RETRY_RULE,
+  closeMs: positive(MAX_TIMER_MS),
 };
-
-/**
- * @param more - further options
- * @throws ConfigurationError `INVALID_OPTION`
- */
-export function assertProcessing(
-  processing: ProcessingOptions | undefined,
-  more: Readonly<Record<string, true>> = {},
-): void {
-  if (processing === undefined) return;
-  assertOptions('processing', processing, { ...PROCESSING, ...more });
-  if (processing.retry !== undefined) assertRetry('processing.retry', processing.retry);
-}
 
 /** Interval of polls and retries, in milliseconds. */
 export const AGAIN_MS = 1_000;
@@ -73,13 +60,13 @@ export function limitsOf({
   handlers: Handlers;
   inbox: Pick<Inbox, 'transactionsAtOnce'>;
 }) {
-  const timeoutMs = positive('timeoutMs', processing.timeoutMs ?? 30_000, MAX_TIMER_MS);
   const usual = Math.min(10, inbox.transactionsAtOnce ?? 10);
+  const { concurrency = usual, timeoutMs = 30_000, leaseMs = 15_000, closeMs = 5_000, retry = {} } = processing;
   return {
-    concurrency: positiveWhole('concurrency', processing.concurrency ?? usual),
-    leaseMs: positiveWhole('leaseMs', processing.leaseMs ?? 15_000, MAX_TIMER_MS),
-    closeMs: positive('closeMs', processing.closeMs ?? 5_000, MAX_TIMER_MS),
-    byType: limitsByType(handlers, { timeoutMs, ...(processing.retry && { retry: processing.retry }) }),
+    concurrency,
+    leaseMs,
+    closeMs,
+    byType: limitsByType(handlers, { timeoutMs, retry }),
     types: handledTypes(handlers),
     named: namedTypes(handlers).filter((type) => type !== '*'),
   };
@@ -95,7 +82,7 @@ export interface RetentionOptions {
   readonly processedDays?: number;
 }
 
-const OPTIONS: KnownOptions<RetentionOptions> = { processedDays: true };
+export const RETENTION_RULES: RulesFor<RetentionOptions> = { processedDays: positive(Infinity) };
 const BATCH = 100;
 const DAY_MS = 24 * 60 * 60_000;
 const REST = 3;
@@ -108,18 +95,12 @@ interface PruningOptions {
   readonly isOpen: () => boolean;
 }
 
-/**
- * Turns old events into tombstones, a batch at a time.
- *
- * @throws ConfigurationError `INVALID_OPTION`
- */
+/** Turns old events into tombstones, a batch at a time. */
 export function pruning(
-  retention: RetentionOptions,
+  { processedDays = 30 }: RetentionOptions,
   { inbox, endpoints, now, isOpen }: PruningOptions,
 ): () => Promise<void> {
-  assertOptions('retention', retention, OPTIONS);
-  const { processedDays = 30 } = retention;
-  const processedMs = positive('processedDays', processedDays, Infinity) * DAY_MS;
+  const processedMs = processedDays * DAY_MS;
   return async () => {
     if (processedMs === Infinity) return;
     for (let pruned = Infinity; pruned > 0 && isOpen();) {

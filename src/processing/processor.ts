@@ -8,7 +8,7 @@ import { assertInbox, type Inbox } from '../inbox/contract.ts';
 import type { DefaultDatabase, ClaimedEvent, Scope } from '../inbox/work.ts';
 import type { Acceptance, IncomingEvent, Started } from '../inbox/event.ts';
 import { isInScope, PRESENT_MS } from '../inbox/rules/processors.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, nested, type RulesFor } from '../option-rules.ts';
 import { createAnnouncer } from './announcer.ts';
 import { attemptHooks, type AttemptHooks } from './attempt-hooks.ts';
 import { attemptEnding } from './attempt-ending.ts';
@@ -18,8 +18,9 @@ import { endpointsOf } from './endpoint.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
 import {
   AGAIN_MS,
-  assertProcessing,
   limitsOf,
+  PROCESSING_RULES,
+  RETENTION_RULES,
   UPKEEP_EVERY_MS,
   type ProcessingOptions,
   pruning,
@@ -86,14 +87,14 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
   readonly clock?: Clock;
 }
 
-const OPTIONS: KnownOptions<ProcessorOptions> = {
+const OPTIONS: RulesFor<ProcessorOptions> = {
   inbox: true,
   endpoint: true,
   handlers: true,
   events: true,
   ordering: 'boolean',
-  processing: true,
-  retention: true,
+  processing: nested(PROCESSING_RULES),
+  retention: nested(RETENTION_RULES),
   logger: true,
   release: true,
   logErrors: 'boolean',
@@ -144,7 +145,6 @@ export function createProcessor<Database>(options: ProcessorOptions<Database>): 
 export function createProcessor(options: ProcessorOptions): Processor {
   assertOptions('createProcessor', options, OPTIONS);
   assertInbox('createProcessor', options.inbox, 'claim');
-  assertProcessing(options.processing);
   return processorOf(options);
 }
 

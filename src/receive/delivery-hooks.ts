@@ -6,7 +6,7 @@ import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Acceptance } from '../inbox/event.ts';
 import type { EventPage, EventSummary } from '../inbox/operator/search.ts';
-import { MAX_TIMER_MS, positive } from '../known-options.ts';
+
 import { oneLine } from '../printable.ts';
 import { type AttemptHooks, type DeadFacts, HookCalls, type Hook } from '../processing/attempt-hooks.ts';
 import type { VerifiedDelivery } from './verifier.ts';
@@ -67,7 +67,6 @@ export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
       'onSilent needs silentAfterMs, the number of milliseconds without a delivery after which onSilent is called.';
     throw new ConfigurationError('INVALID_OPTION', why);
   }
-  if (silentAfterMs !== undefined) positive('silentAfterMs', silentAfterMs, MAX_TIMER_MS);
   const calls = new HookCalls(logger);
   const tell = (silence: Silence): void => {
     if (silentAfterMs !== undefined) calls.call('onSilent', onSilent, { endpoint, silentAfterMs, ...silence });

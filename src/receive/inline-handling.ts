@@ -1,4 +1,3 @@
-import { ConfigurationError } from '../errors.ts';
 import type { Deadline } from '../host/host-limits.ts';
 import { ephemeralHost } from '../host/files.ts';
 import { handledTypes } from '../processing/handlers.ts';
@@ -17,14 +16,7 @@ export interface InlineHandling {
   close(): Promise<void>;
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` */
 export function inlineHandling(options: InlineRunnerOptions, endpoint: string, mode: HandlingMode): InlineHandling {
-  if (mode !== undefined && mode !== 'background' && mode !== 'inline') {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      `processing.mode must be 'background' or 'inline', not ${String(mode)}.`,
-    );
-  }
   const runner = createInlineRunner(options);
   const hasHandlers = handledTypes(options.handlers).length > 0;
   const frozenHere = ephemeralHost()?.frozenBetweenRequests ?? false;

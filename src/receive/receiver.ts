@@ -11,11 +11,16 @@ import type { DefaultDatabase } from '../inbox/work.ts';
 import type { IncomingEvent } from '../inbox/event.ts';
 import type { Marks } from '../inbox/operator/marks.ts';
 import type { SecretChanged } from '../inbox/rules/marks.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, positive, oneOf, nested, MAX_TIMER_MS, type RulesFor } from '../option-rules.ts';
 import { assertEndpoint, DEFAULT_ENDPOINT } from '../processing/endpoint.ts';
 import { assertHandlers, handledTypes, type Handlers } from '../processing/handlers.ts';
 import { inlineHandling } from './inline-handling.ts';
-import { assertProcessing, type ProcessingOptions, type RetentionOptions } from '../processing/limits.ts';
+import {
+  PROCESSING_RULES,
+  type ProcessingOptions,
+  RETENTION_RULES,
+  type RetentionOptions,
+} from '../processing/limits.ts';
 import { processorOf } from '../processing/processor.ts';
 import { assertRelease, releaseNote } from '../processing/release.ts';
 import type { SigningKey } from '../signing/signature.ts';
@@ -98,22 +103,22 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   readonly clock?: Clock;
 }
 
-const OPTIONS: KnownOptions<ReceiverOptions> = {
+const OPTIONS: RulesFor<ReceiverOptions> = {
   ...VERIFIER_OPTIONS,
   inbox: true,
   endpoint: true,
   handlers: true,
   events: true,
   ordering: 'boolean',
-  retention: true,
-  processing: true,
+  retention: nested(RETENTION_RULES),
+  processing: nested({ ...PROCESSING_RULES, mode: oneOf('background', 'inline') }),
   entity: 'function',
   logErrors: 'boolean',
   onFailed: 'function',
   onDead: 'function',
   onConflict: 'function',
   onSilent: 'function',
-  silentAfterMs: true,
+  silentAfterMs: positive(MAX_TIMER_MS),
   openTelemetry: true,
   release: true,
   clock: true,
@@ -162,7 +167,6 @@ export function createReceiver<Database>(options: ReceiverOptions<Database>): Re
 export function createReceiver(options: ReceiverOptions): Receiver {
   assertOptions('createReceiver', options, OPTIONS);
   assertInbox('createReceiver', options.inbox, 'accept');
-  assertProcessing(options.processing, { mode: true });
   const { inbox, endpoint = DEFAULT_ENDPOINT, entity = entityOf, handlers = {}, ordering = true } = options;
   const { events = {}, clock = systemClock } = options;
   assertEndpoint(endpoint);

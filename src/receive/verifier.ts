@@ -3,7 +3,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent, type EventFacts } from '../events/parse.ts';
 import { loggerOf, type Logger } from '../host/logger.ts';
-import { assertOptions, type KnownOptions, MAX_TIMER_MS, positive } from '../known-options.ts';
+import { assertOptions, positive, MAX_TIMER_MS, type RulesFor } from '../option-rules.ts';
 import { keySource, type KeySource, type SecretOption } from '../signing/secrets.ts';
 import { isWellFormedSignature, matchingKey, type SigningKey } from '../signing/signature.ts';
 import type { BodyRead, Delivery } from './delivery.ts';
@@ -108,12 +108,12 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_READING_BYTES = 64 * 1024 * 1024;
 const DEADLINE_MS = 9_000;
 
-export const VERIFIER_OPTIONS: KnownOptions<VerifierOptions> = {
+export const VERIFIER_OPTIONS: RulesFor<VerifierOptions> = {
   secret: true,
   unsafeUnsigned: 'boolean',
-  maxBodyBytes: true,
-  maxReadingBytes: true,
-  deadlineMs: true,
+  maxBodyBytes: positive(),
+  maxReadingBytes: positive(),
+  deadlineMs: positive(MAX_TIMER_MS),
   logger: true,
 };
 
@@ -129,9 +129,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
 }
 
 export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) => void = () => {}): Verifier {
-  const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
+  const { maxBodyBytes: maxBytes = MAX_BODY_BYTES, deadlineMs = DEADLINE_MS } = options;
   const room = readingRoom(maxBytes, mostHeld(options.maxReadingBytes, maxBytes));
-  const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
   const logger = loggerOf(options.logger);
   const keys = chosenKeys(options, logger);
   const reject = reportedErrorOutcomes(logger);
@@ -271,7 +270,7 @@ async function readBody(
 
 function mostHeld(maxReadingBytes: number | undefined, maxBytes: number): number {
   if (maxReadingBytes === undefined) return Math.max(MAX_READING_BYTES, maxBytes);
-  if (positive('maxReadingBytes', maxReadingBytes) >= maxBytes) return maxReadingBytes;
+  if (maxReadingBytes >= maxBytes) return maxReadingBytes;
   throw new ConfigurationError(
     'INVALID_OPTION',
     `maxReadingBytes must be at least maxBodyBytes (${maxBytes}), not ${maxReadingBytes}.`,

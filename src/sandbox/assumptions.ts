@@ -1,3 +1,4 @@
+import { assertOptions, whole, positive, type OptionRule, type OptionRules } from '../option-rules.ts';
 import { ConfigurationError } from '../errors.ts';
 
 /**
@@ -184,14 +185,7 @@ export function assumed(
 }
 
 export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions {
-  for (const [name, value] of Object.entries(changes)) {
-    if (!Object.hasOwn(DEFAULT_ASSUMPTIONS, name)) {
-      const known = Object.keys(DEFAULT_ASSUMPTIONS).join(', ');
-      const message = `assumptions: unknown name ${JSON.stringify(name)}. Allowed: ${known}.`;
-      throw new ConfigurationError('INVALID_OPTION', message);
-    }
-    checkValue(name as keyof Assumptions, value);
-  }
+  assertOptions('assumptions', changes, RULES);
   const all = { ...DEFAULT_ASSUMPTIONS, ...changes };
   if (all.abandonedAfterMs > all.expiresSoonAfterMs || all.expiresSoonAfterMs > all.expiredAfterMs) {
     throw new ConfigurationError(
@@ -205,19 +199,22 @@ export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions
   return all;
 }
 
-const FRACTIONS: ReadonlySet<string> = new Set(['taxRate', 'deliveryFee', 'searchDistanceKm']);
-const SIZES = ['pageSize', 'maxPageSize', 'maxBodyBytes', 'maxItems', 'searchDistanceKm', 'maxProducts'] as const;
-const ABOVE_ZERO: ReadonlySet<string> = new Set(SIZES);
 const MOST = 1e12;
-
-function checkValue(name: keyof Assumptions, value: number | boolean): void {
-  const wanted = typeof DEFAULT_ASSUMPTIONS[name];
-  const refuse = (what: string): never => {
-    throw new ConfigurationError('INVALID_OPTION', `assumptions.${name} must be ${what}, not ${String(value)}.`);
-  };
-  if (typeof value !== wanted) refuse(`a ${wanted}`);
-  if (typeof value !== 'number') return;
-  if (!(value >= 0 && value <= MOST)) refuse(`from 0 to ${MOST}`);
-  if (value === 0 && ABOVE_ZERO.has(name)) refuse('above 0');
-  if (!FRACTIONS.has(name) && !Number.isInteger(value)) refuse('whole');
-}
+const NOT_NEGATIVE: OptionRule = {
+  expected: `a number from 0 to ${MOST}`,
+  accepts: (value) => typeof value === 'number' && value >= 0 && value <= MOST,
+};
+const SPECIAL: Readonly<Partial<Record<keyof Assumptions, OptionRule>>> = {
+  ...Object.fromEntries(
+    ['pageSize', 'maxPageSize', 'maxBodyBytes', 'maxItems', 'maxProducts'].map((name) => [name, whole(1, MOST)]),
+  ),
+  searchDistanceKm: positive(MOST),
+  taxRate: NOT_NEGATIVE,
+  deliveryFee: NOT_NEGATIVE,
+};
+const RULES: OptionRules = Object.fromEntries(
+  Object.entries(DEFAULT_ASSUMPTIONS).map(([name, value]) => [
+    name,
+    typeof value === 'boolean' ? 'boolean' : (SPECIAL[name as keyof Assumptions] ?? whole(0, MOST)),
+  ]),
+);

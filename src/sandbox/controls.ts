@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts';
+import { assertOption, whole } from '../option-rules.ts';
 import type { FaultKind as DeliveryFaultKind } from '../sender/faults.ts';
 import type { Assumptions } from './assumptions.ts';
 import {
@@ -254,9 +254,7 @@ export function createControls(
     stock: {
       list: () => listStock(store),
       set(locationId, productId, quantity) {
-        if (!Number.isInteger(quantity) || quantity < 0 || quantity > MOST_STOCK) {
-          throw new ConfigurationError('INVALID_OPTION', `quantity must be a whole number from 0 to ${MOST_STOCK}.`);
-        }
+        assertOption('quantity', quantity, whole(0, MOST_STOCK));
         store.write((tx) => setStock(tx, locationId, productId, quantity, assumptions));
       },
     },

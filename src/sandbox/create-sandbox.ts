@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
-import { ConfigurationError, nameOf } from '../errors.ts';
+import { nameOf } from '../errors.ts';
 import { loggerOf, type Logger } from '../host/logger.ts';
-import { assertOptions, type KnownOptions, MAX_TIMER_MS, positiveWhole } from '../known-options.ts';
+import { assertOptions, whole, oneOf, MAX_TIMER_MS, type RulesFor } from '../option-rules.ts';
 import type { FaultPlan } from '../sender/faults.ts';
 import { createApp } from './app.ts';
 import { assumptionsWith, type Assumptions } from './assumptions.ts';
@@ -144,17 +144,17 @@ const TABLES = [
   ...DISPATCH_TABLES,
 ];
 
-const OPTIONS: KnownOptions<SandboxOptions> = {
+const OPTIONS: RulesFor<SandboxOptions> = {
   webhooks: 'list',
   allowRemote: 'boolean',
   file: true,
-  seed: true,
-  clock: true,
-  startAt: true,
+  seed: whole(0),
+  clock: oneOf('frozen', 'real'),
+  startAt: 'date',
   plan: true,
-  signedUpAt: true,
+  signedUpAt: 'date',
   assumptions: true,
-  deliveryTimeoutMs: true,
+  deliveryTimeoutMs: whole(1, MAX_TIMER_MS),
   deliveryFaults: 'function',
   onTry: 'function',
   logger: true,
@@ -182,22 +182,11 @@ const START_AT = new Date('2026-01-01T00:00:00.000Z');
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   assertOptions('createSandbox', options, OPTIONS);
   const { clock: kind = 'frozen', startAt = START_AT, plan = 'Enterprise', webhooks, allowRemote = false } = options;
-  if (kind !== 'frozen' && kind !== 'real') {
-    throw new ConfigurationError('INVALID_OPTION', "clock must be 'frozen' or 'real'.");
-  }
-  for (const [name, time] of Object.entries({ startAt, signedUpAt: options.signedUpAt ?? startAt })) {
-    if (!(time instanceof Date) || Number.isNaN(time.getTime())) {
-      throw new ConfigurationError('INVALID_OPTION', `${name} must be a valid Date.`);
-    }
-  }
   const assumptions = assumptionsWith(options.assumptions);
   const limits = limitsOf(plan, assumptions);
   const logger = loggerOf(options.logger);
   const clock = kind === 'frozen' ? frozenClock(startAt.getTime()) : realClock();
   const seed = options.seed ?? (kind === 'frozen' ? 1 : undefined);
-  if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {
-    throw new ConfigurationError('INVALID_OPTION', 'seed must be a whole number, 0 or more.');
-  }
   const store = openStore({ file: options.file, clock, seed, tables: TABLES });
   try {
     if (!store.isOld) {
@@ -216,7 +205,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         [CART_DUE]: (tx, { subject }) => stepCart(tx, subject, assumptions),
         [ORDER_DUE]: (tx, { subject }) => stepOrder(tx, subject, assumptions),
       },
-      timeoutMs: positiveWhole('deliveryTimeoutMs', options.deliveryTimeoutMs ?? 10_000, MAX_TIMER_MS),
+      timeoutMs: options.deliveryTimeoutMs ?? 10_000,
       faults: options.deliveryFaults,
       onTry: options.onTry,
       onFailure: (failure) => logger.error({ error: nameOf(failure) }, 'the sandbox failed to run due work'),

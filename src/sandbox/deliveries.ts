@@ -1,6 +1,7 @@
+import { assertOption, whole, oneOf } from '../option-rules.ts';
 import { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { ConfigurationError, nameOf } from '../errors.ts';
+import { nameOf } from '../errors.ts';
 import { delay } from '../host/real-timers.ts';
 import { DeliveryError, requestWith, sentWith, signatureOf, type Answer, type Seen } from '../sender/deliver.ts';
 import {
@@ -220,10 +221,8 @@ function retryByHand(tx: Transaction, id: number): boolean {
 }
 
 export function addDeliveryFault(tx: Transaction, kind: FaultKind, count: number): void {
-  if (!FAULT_KINDS.includes(kind) || !Number.isSafeInteger(count)) {
-    const message = `A delivery fault needs a kind (${FAULT_KINDS.join(', ')}) and a whole number of times.`;
-    throw new ConfigurationError('INVALID_OPTION', message);
-  }
+  assertOption('kind', kind, oneOf(...FAULT_KINDS));
+  assertOption('count', count, whole(0));
   if (count > 0) tx.run('INSERT INTO delivery_faults (kind, remaining) VALUES (?, ?)', kind, count);
 }
 

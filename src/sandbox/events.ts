@@ -1,7 +1,7 @@
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { EventType } from '../events/event-types.ts';
 import type { EventOf } from '../events/webhook-event.ts';
-import { kindOf } from '../known-options.ts';
+import { kindOf } from '../option-rules.ts';
 import { oneLine } from '../printable.ts';
 import { writtenWithDecimals } from '../sender/event-json.ts';
 import { setDue } from './due.ts';

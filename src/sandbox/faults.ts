@@ -1,7 +1,7 @@
-import { ConfigurationError } from '../errors.ts';
+import { assertOption, assertOptions, whole, oneOf, type OptionRule } from '../option-rules.ts';
 import { OUTAGES, type OutageStatus } from './errors.ts';
 import { insert, type Reading, type Transaction } from './store.ts';
-import { OPERATION_NAMES, OPERATIONS, type OperationName } from './service-operations.ts';
+import { OPERATION_NAMES, type OperationName } from './service-operations.ts';
 import { DECLINE_OUTCOMES, type DeclineOutcome } from './payments.ts';
 
 export const SERVICE_FAULT_TABLES = `
@@ -62,27 +62,24 @@ export interface PendingFault {
 }
 
 export const FAULT_KINDS: readonly FaultKind[] = ['before', 'after', 'lost-answer', 'slow', 'decline', 'fail-order'];
-const NAMES = ['kind', 'times', 'operation', 'status', 'ms', 'outcome'];
-const MOST_MS = 600_000;
+const OPERATION = oneOf(...OPERATION_NAMES);
+const OUTAGE = { operation: OPERATION, status: oneOf(...Object.keys(OUTAGES).map(Number)) };
+const DELAY = whole(0, 600_000);
+const FIELDS: Readonly<Record<FaultKind, Readonly<Record<string, OptionRule>>>> = {
+  before: OUTAGE,
+  after: OUTAGE,
+  'lost-answer': { operation: OPERATION },
+  slow: { operation: OPERATION, ms: DELAY },
+  decline: { outcome: oneOf(...DECLINE_OUTCOMES) },
+  'fail-order': {},
+};
 
 export function addFault(tx: Transaction, fault: ServiceFault): string {
   const { kind, times = 1 } = fault;
   const { operation = null, status = null, ms = null, outcome = null } = fault as Partial<Omit<PendingFault, 'id'>>;
-  const unknown = Object.keys(fault).find((name) => !NAMES.includes(name));
-  check(unknown === undefined, `unknown field ${JSON.stringify(unknown)}. Allowed: ${NAMES.join(', ')}`);
-  check(FAULT_KINDS.includes(kind), `kind must be one of ${FAULT_KINDS.join(', ')}`);
-  check(Number.isSafeInteger(times) && times >= 1, 'times must be a whole number above 0');
-  const isOperation = operation === null || Object.hasOwn(OPERATIONS, operation);
-  check(isOperation, `operation must be one of ${OPERATION_NAMES.join(', ')}`);
-  const isOfOrders = kind === 'decline' || kind === 'fail-order';
-  check(operation === null || !isOfOrders, `${kind} is a fault of orders and takes no operation`);
-  check(status === null || Object.hasOwn(OUTAGES, status), 'status must be 500, 502, 503 or 504');
-  const isOutcome = outcome === null || DECLINE_OUTCOMES.includes(outcome);
-  check(isOutcome, `outcome must be one of ${DECLINE_OUTCOMES.join(', ')}`);
-  if (kind === 'slow') {
-    const isDelay = ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MOST_MS;
-    check(isDelay, `ms, the delay of the response, must be from 0 to ${MOST_MS}`);
-  } else check(ms === null, 'only a fault of kind slow takes ms');
+  assertOption('fault: kind', kind, oneOf(...FAULT_KINDS));
+  assertOptions('fault', fault, { kind: true, times: whole(), ...FIELDS[kind] });
+  if (kind === 'slow') assertOption('fault: ms', ms, DELAY);
   const id = tx.newId('fault');
   insert(tx, 'faults', {
     id,
@@ -94,10 +91,6 @@ export function addFault(tx: Transaction, fault: ServiceFault): string {
     times_left: times,
   });
   return id;
-}
-
-function check(isFine: boolean, otherwise: string): void {
-  if (!isFine) throw new ConfigurationError('INVALID_OPTION', `fault: ${otherwise}.`);
 }
 
 const COLUMNS = 'id, kind, operation, status, ms, outcome, times_left AS timesLeft';

@@ -1,5 +1,5 @@
+import { assertOption, listOf } from '../option-rules.ts';
 import { createHash } from 'node:crypto';
-import { ConfigurationError } from '../errors.ts';
 import { notFound, ApiError } from './errors.ts';
 import { PERMISSIONS, type Permission } from './service-operations.ts';
 import { insert, type Reading, type Transaction } from './store.ts';
@@ -64,14 +64,9 @@ export interface CreatedKey extends KeyRecord {
 
 export function createKey(tx: Transaction, seed: number, options: NewKey = {}): CreatedKey {
   const { name = '', permissions = PERMISSIONS, expiresAt = null } = options;
-  const wrong = permissions.find((permission) => !PERMISSIONS.includes(permission));
-  if (wrong !== undefined) {
-    const message = `Unknown permission ${JSON.stringify(wrong)}. Allowed: ${PERMISSIONS.join(', ')}.`;
-    throw new ConfigurationError('INVALID_OPTION', message);
-  }
-  const expires_ms = expiresAt === null ? null : expiresAt.getTime();
-  if (Number.isNaN(expires_ms))
-    throw new ConfigurationError('INVALID_OPTION', 'expiresAt must be a valid Date or null.');
+  assertOption('permissions', permissions, listOf(PERMISSIONS));
+  if (expiresAt !== null) assertOption('expiresAt', expiresAt, 'date');
+  const expires_ms = expiresAt?.getTime() ?? null;
   const id = tx.newId('key');
   const key = keyValue(seed, id);
   const granted = PERMISSIONS.filter((permission) => permissions.includes(permission));

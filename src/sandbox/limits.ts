@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts';
+import { assertOption, assertOptions, whole, oneOf, type RulesFor } from '../option-rules.ts';
 import type { Assumptions } from './assumptions.ts';
 import { ApiError } from './errors.ts';
 import { timeText } from './resources.ts';
@@ -27,7 +27,7 @@ const PLANS = {
   Enterprise: {},
 } as const satisfies Readonly<Record<string, PlanLimits>>;
 
-const PLAN_WINDOWS: readonly string[] = Object.keys(PLANS.Free);
+const PLAN_RULES: RulesFor<PlanLimits> = { perMonth: whole(), perSecond: whole(), perTenSeconds: whole() };
 
 /** A plan (section 8.2 of the service's interface). */
 export type PlanName = keyof typeof PLANS;
@@ -49,17 +49,9 @@ export interface Limit {
 }
 
 export function limitsOf(plan: PlanName | PlanLimits, { perMinute, perHour, perDay }: Assumptions): readonly Limit[] {
-  const limits: PlanLimits | undefined = typeof plan === 'string' ? PLANS[plan] : plan;
-  const refuse = (why: string): never => {
-    throw new ConfigurationError('INVALID_OPTION', why);
-  };
-  if (limits === undefined) return refuse(`plan must be one of ${Object.keys(PLANS).join(', ')}, or your own limits.`);
-  for (const [name, most] of Object.entries(limits)) {
-    if (!PLAN_WINDOWS.includes(name)) {
-      refuse(`plan: unknown limit ${JSON.stringify(name)}. Allowed: ${PLAN_WINDOWS.join(', ')}.`);
-    }
-    if (!Number.isSafeInteger(most) || most < 1) refuse(`plan: ${name} must be a whole number above 0.`);
-  }
+  if (typeof plan === 'string') assertOption('plan', plan, oneOf(...Object.keys(PLANS)));
+  else assertOptions('plan', plan, PLAN_RULES);
+  const limits: PlanLimits = typeof plan === 'string' ? PLANS[plan] : plan;
   const all: readonly (readonly [Length, number | undefined])[] = [
     ['second', limits.perSecond],
     ['ten seconds', limits.perTenSeconds],

@@ -1,5 +1,5 @@
 import { delay, performance, setImmediate } from '../host/real-timers.ts';
-import { MAX_TIMER_MS, positive } from '../known-options.ts';
+import { assertOption, positive, MAX_TIMER_MS } from '../option-rules.ts';
 
 export interface SenderClock {
   /** milliseconds since 1970 */
@@ -16,7 +16,7 @@ interface RealClockOptions {
 
 /** With a scale of 3600, an hour takes a second. */
 export function realClock({ scale = 1, startAt = Date.now() }: RealClockOptions = {}): SenderClock {
-  positive('scale', scale);
+  assertOption('scale', scale, positive());
   const startedAt = performance.now();
   const now = (): number => Number(startAt) + (performance.now() - startedAt) * scale;
   return {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { performance } from '../host/real-timers.ts';
-import { positiveWhole } from '../known-options.ts';
+import { assertOption, whole } from '../option-rules.ts';
 import { signBody, signingKeys, type Secret } from '../signing/signature.ts';
 import { labelOf, type EventLabel } from './event-json.ts';
 import { copiesIn, delayedBy, noFaults, type Fault, type FaultPlan, retryAfter, type SignedBody } from './faults.ts';
@@ -77,11 +77,20 @@ interface Underway extends EventLabel, SignedBody {
 }
 
 export function createService(options: ServiceOptions): Service {
-  const { secret, clock = realClock(), timeoutMs, faults: plan = noFaults, signal, onAttempt } = options;
+  const {
+    secret,
+    clock = realClock(),
+    concurrency = 16,
+    timeoutMs,
+    faults: plan = noFaults,
+    signal,
+    onAttempt,
+  } = options;
   const { reachable = () => true } = options;
   const url = new URL(options.url);
   const agent = url.protocol === 'https:' ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
-  const takeSlot = concurrencyLimit(positiveWhole('concurrency', options.concurrency ?? 16));
+  assertOption('concurrency', concurrency, whole());
+  const takeSlot = concurrencyLimit(concurrency);
   const requestOptions = {
     agent,
     ...(options.headers && { headers: options.headers }),

@@ -10,7 +10,7 @@ import {
 } from '../events/own-events.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
 import type { SentEventOf, UnknownEvent } from '../events/webhook-event.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, type RulesFor } from '../option-rules.ts';
 import { EVENT_BODIES } from './event-bodies.ts';
 
 /**
@@ -25,7 +25,7 @@ export interface BuildEventOptions {
   readonly events?: EventSchemas;
 }
 
-const OPTIONS: KnownOptions<BuildEventOptions> = { events: true };
+const OPTIONS: RulesFor<BuildEventOptions> = { events: true };
 
 type Merged<Value> = { readonly [Key in keyof Value]?: Replacement<Value[Key]> | undefined };
 type Replacement<Value> = Value extends readonly unknown[] ? Value : Value extends object ? Merged<Value> : Value;

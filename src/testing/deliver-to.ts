@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, createServer, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { clearTimeout, performance, setTimeout } from '../host/real-timers.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, positive, MAX_TIMER_MS, type RulesFor } from '../option-rules.ts';
 import { lambdaEvents, type LambdaShape } from './lambda-events.ts';
 import type { Delivery } from '../receive/delivery.ts';
 import { DeliveryError } from '../sender/deliver.ts';
@@ -26,12 +26,12 @@ export interface DeliverToOptions extends Pick<SignedRequestInit, 'signature' | 
   readonly timeoutMs?: number;
 }
 
-const OPTIONS: KnownOptions<DeliverToOptions & { readonly as?: string }> = {
+const OPTIONS: RulesFor<DeliverToOptions & { readonly as?: string }> = {
   secret: true,
   signature: true,
   headers: true,
   path: true,
-  timeoutMs: true,
+  timeoutMs: positive(MAX_TIMER_MS),
   as: true,
 };
 

@@ -1,4 +1,4 @@
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, type RulesFor } from '../option-rules.ts';
 import { signatureOf } from '../sender/deliver.ts';
 import { writtenWithDecimals } from '../sender/event-json.ts';
 import type { Secret } from '../signing/signature.ts';
@@ -20,7 +20,7 @@ export interface SignedRequestInit {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const OPTIONS: KnownOptions<SignedRequestInit> = { url: true, signature: true, headers: true };
+const OPTIONS: RulesFor<SignedRequestInit> = { url: true, signature: true, headers: true };
 
 /**
  * Creates the request that the service would send: a POST of the exact bytes, with their signature in `X-Signature`

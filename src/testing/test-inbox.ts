@@ -4,7 +4,7 @@ import { assertInbox, type Inbox } from '../inbox/contract.ts';
 import { type DefaultDatabase, EVERYTHING, type Lease } from '../inbox/work.ts';
 import type { StoredEvent } from '../inbox/event.ts';
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { assertOptions, positive, type RulesFor } from '../option-rules.ts';
 
 /** The options of {@link testInbox}. */
 export interface TestInboxOptions<Database = DefaultDatabase> {
@@ -37,7 +37,7 @@ export interface TestInbox<Database = DefaultDatabase> {
   readonly handledAll: (options?: { readonly withinMs?: number }) => Promise<readonly StoredEvent[]>;
 }
 
-const OPTIONS: KnownOptions<TestInboxOptions> = { now: true, inbox: true };
+const OPTIONS: RulesFor<TestInboxOptions> = { now: true, inbox: true };
 
 const TWO_DAYS_MS = 48 * 60 * 60_000;
 const PATIENCE_MS = 1_000;
@@ -92,7 +92,7 @@ export function testInbox(options: TestInboxOptions = {}): TestInbox {
     inbox,
     clock,
     async handledAll(within = {}) {
-      assertOptions('handledAll', within, { withinMs: true });
+      assertOptions('handledAll', within, { withinMs: positive(Infinity) });
       const { withinMs = TWO_DAYS_MS } = within;
       const until = clock.now() + withinMs;
       for (;;) {

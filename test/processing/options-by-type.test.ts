@@ -30,16 +30,16 @@ const fails = () => {
 
 describe('a handler with options', () => {
   it.each<[string, unknown, RegExp]>([
-    ['no function', {}, /handlers\['order.ready'\]\.handle must be a function, not undefined/],
+    ['no function', {}, /handlers\['order.ready'\]: handle must be a function, not undefined/],
     [
       'an option that there is not',
       { handle: fails, concurency: 2 },
       /unknown option `concurency`\. Did you mean concurrency\?/,
     ],
-    ['no time', { handle: fails, timeoutMs: 0 }, /handlers\['order.ready'\]\.timeoutMs must be a number above 0/],
+    ['no time', { handle: fails, timeoutMs: 0 }, /handlers\['order.ready'\]: timeoutMs must be a number above 0/],
     ['half a handler at once', { handle: fails, concurrency: 0.5 }, /concurrency must be a whole number/],
     ['an option of retry that there is not', { handle: fails, retry: { times: 2 } }, /unknown option `times`/],
-    ['no attempts', { handle: fails, retry: { attempts: 0 } }, /retry\.attempts must be a number above 0/],
+    ['no attempts', { handle: fails, retry: { attempts: 0 } }, /retry: attempts must be a whole number of at least 1/],
     ['blocks that is no word', { handle: fails, blocks: 'no' }, /blocks must be true or false, not a string/],
   ])('is refused with %s', (_, handler, why) => {
     const handlers = { 'order.ready': handler } as Handlers;

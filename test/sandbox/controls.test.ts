@@ -131,8 +131,8 @@ describe('controls for who looks at a sandbox', () => {
     await placeOrder(service);
     expect(await service.types()).toEqual(['order.created']);
     const unknown = 'explode' as Fault['kind'];
-    expect(() => faults.addToDeliveries(unknown)).toThrow('A delivery fault needs a kind (late, burst');
-    expect(() => faults.addToDeliveries('cut', 1.5)).toThrow('a whole number of times');
+    expect(() => faults.addToDeliveries(unknown)).toThrow("kind must be 'late', 'burst'");
+    expect(() => faults.addToDeliveries('cut', 1.5)).toThrow('count must be a whole number');
   });
 
   it('makes secrets that sign, each another, and the same ones for the same seed', async () => {
@@ -221,7 +221,7 @@ describe('controls for who runs a sandbox', () => {
 
   it('what there is not is refused: a fault of deliveries, a limit of a plan', async () => {
     await using service = new Service();
-    expect(() => service.sandbox.faults.addToDeliveries('slow' as 'cut')).toThrow('needs a kind (late, burst');
-    expect(() => new Service({ plan: { perMinute: 5 } as PlanLimits })).toThrow('unknown limit "perMinute"');
+    expect(() => service.sandbox.faults.addToDeliveries('slow' as 'cut')).toThrow("kind must be 'late', 'burst'");
+    expect(() => new Service({ plan: { perMinute: 5 } as PlanLimits })).toThrow('plan: unknown option `perMinute`');
   });
 });

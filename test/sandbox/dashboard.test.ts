@@ -339,13 +339,18 @@ describe('what comes out of order', () => {
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
       ['/clock', 'Advance the clock by another duration', { by: 'tomorrow' }, 'not "tomorrow"'],
       ['/clock', 'Advance the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
-      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of the response'],
-      ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
+      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms must be a whole number'],
+      ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'unknown option `operation`'],
       ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
       ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'how many times it occurs: 1 or more'],
       ['/faults', 'Add a delivery fault', { kind: '__proto__' }, 'Select a fault'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { product: 'prod_x' }, 'No product has this'],
-      ['/stock', `Set the stock of Country loaf at ${PIER}`, { quantity: '99999999999' }, 'from 0 to 2147483647'],
+      [
+        '/stock',
+        `Set the stock of Country loaf at ${PIER}`,
+        { quantity: '99999999999' },
+        'at least 0 and at most 2147483647',
+      ],
     ];
     for (const [path, form, fields, why] of asked) {
       const answer = await user.send(await user.open(path), form, fields);

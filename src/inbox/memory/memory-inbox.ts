@@ -6,7 +6,7 @@
 import { InboxUnavailableError, TransactionError } from '../../errors.ts';
 import { assertLasting } from '../../host/files.ts';
 import { performance } from '../../host/real-timers.ts';
-import { assertOptions, type KnownOptions } from '../../known-options.ts';
+import { assertOptions, type RulesFor } from '../../option-rules.ts';
 import type { Inbox } from '../contract.ts';
 import type { CrashedEvent, DefaultDatabase } from '../work.ts';
 import type { StoredEvent } from '../event.ts';
@@ -44,7 +44,7 @@ export interface MemoryInboxOptions {
   readonly ephemeral?: boolean;
 }
 
-const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: 'boolean' };
+const OPTIONS: RulesFor<MemoryInboxOptions> = { ephemeral: 'boolean' };
 
 /**
  * Creates an inbox in memory, for tests and experiments. All events are lost when the process ends, and operators

@@ -219,13 +219,5 @@ function auditBounds(request: PageRequest & AuditFilter): {
   if (name === '' || (actor ?? '').length > LONGEST_TEXT) {
     throw new ConfigurationError('INVALID_OPTION', 'actor must be a non-empty name.');
   }
-  return { ...pageBounds(request), actor: name, since: timeOf('since', since), until: timeOf('until', until) };
-}
-
-function timeOf(name: string, at: Date | undefined): number | null {
-  if (at === undefined) return null;
-  if (!(at instanceof Date) || Number.isNaN(at.getTime())) {
-    throw new ConfigurationError('INVALID_OPTION', `${name} must be a valid Date.`);
-  }
-  return at.getTime();
+  return { ...pageBounds(request), actor: name, since: since?.getTime() ?? null, until: until?.getTime() ?? null };
 }

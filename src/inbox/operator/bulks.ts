@@ -1,5 +1,5 @@
 import type { EntityOf } from '../../events/entity.ts';
-import { positiveWhole } from '../../known-options.ts';
+import { assertOption, whole } from '../../option-rules.ts';
 import {
   changedBy,
   CLEARED_AT_ONCE,
@@ -148,7 +148,7 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
     },
 
     async advanceBulk(id, limit, by, { entity }) {
-      positiveWhole('limit', limit, MOST_AT_ONCE);
+      assertOption('limit', limit, whole(1, MOST_AT_ONCE));
       const { bulk, moved } = await advance(id, limit, authorOf(by), entity);
       if (moved) tables.notify();
       if (bulk === null) throw unknownBulk(id);
@@ -162,7 +162,7 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
     },
 
     async outcomePart(id, after, limit) {
-      positiveWhole('limit', limit, MOST_AT_ONCE);
+      assertOption('limit', limit, whole(1, MOST_AT_ONCE));
       return tables.read(async (reader) => {
         const bulk = bulkIn(await reader.rows(selectBulk(dialect, id)), reader);
         if (bulk === null) return null;

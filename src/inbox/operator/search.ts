@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
-import { positiveWhole } from '../../known-options.ts';
+import { whole } from '../../option-rules.ts';
 import { type EventKey, type DeadReason, type EventState, deadReasons, eventStates } from '../event.ts';
 import { bodyPath } from './finding/bodies.ts';
 
@@ -348,13 +348,9 @@ function hasTexts(value: unknown, names: readonly string[]): boolean {
 }
 
 const USUAL_LIMIT = 50;
-const MOST = 500;
+export const PAGE_LIMIT = whole(1, 500);
 
-/**
- * A page's bounds with what was left out filled in; `before` is exclusive.
- *
- * @throws ConfigurationError `INVALID_OPTION` for a limit that is no whole number from 1 to 500
- */
+/** The bounds of a page with their defaults; `before` is exclusive. */
 export function pageBounds({ before, limit = USUAL_LIMIT }: PageRequest): { before: number; limit: number } {
-  return { before: before ?? Number.MAX_SAFE_INTEGER, limit: positiveWhole('limit', limit, MOST) };
+  return { before: before ?? Number.MAX_SAFE_INTEGER, limit };
 }

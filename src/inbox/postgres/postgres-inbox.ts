@@ -5,7 +5,7 @@
  */
 import { ConfigurationError } from '../../errors.ts';
 import { isPostgresUrl, USUAL_SCHEMA } from '../../host/postgres-url.ts';
-import { assertAlone, assertOptions, kindOf, type KnownOptions, positive } from '../../known-options.ts';
+import { assertOptions, assertAlone, kindOf, positive, oneOf, type RulesFor } from '../../option-rules.ts';
 import type { Inbox } from '../contract.ts';
 import { databaseTime } from './database-time.ts';
 import { type PostgresConnection, assertDriver, type PostgresSource } from './driver/connections.ts';
@@ -93,10 +93,7 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
   assertOptions('postgresInbox', options, OPTIONS, SECOND);
   const { schema = USUAL_SCHEMA, migrate = true, prepare = 'auto', listen = 'auto' } = options;
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES } = options;
-  positive('maxWaiting', maxWaiting);
-  positive('maxWaitingBytes', maxWaitingBytes);
   assertSchema(schema);
-  assertPrepare(prepare);
   assertSource(source);
   return inboxOnPostgres(source, {
     schema,
@@ -109,22 +106,17 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
   });
 }
 
-const OPTIONS: KnownOptions<PostgresInboxOptions> = {
+const OPTIONS: RulesFor<PostgresInboxOptions> = {
   schema: true,
   migrate: 'boolean',
-  prepare: true,
+  prepare: oneOf('auto', false),
   listen: true,
-  maxWaiting: true,
-  maxWaitingBytes: true,
+  maxWaiting: positive(),
+  maxWaitingBytes: positive(),
 };
 
 const SOURCES = { pool: true, connect: true } as const;
 const SECOND = 'Pass options as the second argument: postgresInbox({ pool }, { schema }).';
-
-function assertPrepare(prepare: unknown): void {
-  if (prepare === 'auto' || prepare === false) return;
-  throw refusal(`prepare must be 'auto' or false, not ${kindOf(prepare)}.`);
-}
 
 function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string & {})): string | null {
   if (listen === false) return null;

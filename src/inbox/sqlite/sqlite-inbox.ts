@@ -9,7 +9,7 @@ import { loggerOf, type Logger } from '../../host/logger.ts';
 import { ownContext } from '../../host/own-context.ts';
 import { isPostgresUrl } from '../../host/postgres-url.ts';
 import { wallTime } from '../../host/real-timers.ts';
-import { assertAlone, assertOptions, kindOf, type KnownOptions, positive } from '../../known-options.ts';
+import { assertOptions, assertAlone, kindOf, positive, type RulesFor } from '../../option-rules.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
 import { runUpkeep } from '../operator/turns.ts';
@@ -119,8 +119,6 @@ export function sqliteInbox(
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false, thread = true } = options;
   const logger = loggerOf(options.logger);
   const inOwnContext = ownContext();
-  positive('maxWaiting', maxWaiting);
-  positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);
   let threads: InboxThreads | null = null;
   /** until the threads that were given up have ended */
@@ -357,9 +355,9 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-const OPTIONS: KnownOptions<SqliteInboxOptions> = {
-  maxWaiting: true,
-  maxWaitingBytes: true,
+const OPTIONS: RulesFor<SqliteInboxOptions> = {
+  maxWaiting: positive(),
+  maxWaitingBytes: positive(),
   ephemeral: 'boolean',
   thread: 'boolean',
   logger: true,

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../../errors.ts';
 import { loggerOf, throttle, type Logger } from '../../host/logger.ts';
 import { performance } from '../../host/real-timers.ts';
-import { assertOptions, type KnownOptions } from '../../known-options.ts';
+import { assertOptions, type RulesFor } from '../../option-rules.ts';
 import type { Visitor } from '../visit.ts';
 
 /** Who may see the page. Set at least one option. */
@@ -65,7 +65,7 @@ export interface LoginOptions {
   readonly secret?: string;
 }
 
-export const ENTRANCE: KnownOptions<AuthorizationOptions & LoginOptions> = {
+export const ENTRANCE: RulesFor<AuthorizationOptions & LoginOptions> = {
   authorize: 'function',
   basic: 'list',
   bearer: 'list',
@@ -75,9 +75,9 @@ export const ENTRANCE: KnownOptions<AuthorizationOptions & LoginOptions> = {
 };
 
 type Entry<Name extends 'basic' | 'bearer'> = NonNullable<AuthorizationOptions[Name]>[number];
-const USER: KnownOptions<Entry<'basic'>> = { user: true, password: true, role: true };
-const TOKEN: KnownOptions<Entry<'bearer'>> = { token: true, role: true, name: true };
-const OPEN: KnownOptions<Exclude<AuthorizationOptions['unsafeOpen'], boolean | undefined>> = { name: true, role: true };
+const USER: RulesFor<Entry<'basic'>> = { user: true, password: true, role: true };
+const TOKEN: RulesFor<Entry<'bearer'>> = { token: true, role: true, name: true };
+const OPEN: RulesFor<Exclude<AuthorizationOptions['unsafeOpen'], boolean | undefined>> = { name: true, role: true };
 
 export type Verdict =
   | { readonly visitor: Visitor }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { ConfigurationError, HookboxError, isError, nameOf } from '../../errors.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { clearInterval, setInterval } from '../../host/real-timers.ts';
-import { assertOptions, type KnownOptions } from '../../known-options.ts';
+import { assertOptions, type RulesFor } from '../../option-rules.ts';
 import {
   assetRoutes,
   SCRIPTS,
@@ -67,7 +67,7 @@ export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, 
   readonly service?: string;
 }
 
-const OPTIONS: KnownOptions<SandboxPageOptions> = {
+const OPTIONS: RulesFor<SandboxPageOptions> = {
   ...ENTRANCE,
   hosts: 'list',
   title: true,

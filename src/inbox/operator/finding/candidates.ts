@@ -210,11 +210,8 @@ interface Candidates {
   readonly at: number | null;
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for an unknown order, and for half a place */
+/** @throws ConfigurationError `INVALID_OPTION` for half a position */
 export function assertOrder({ order = 'newest', before = null, beforeAt }: SearchRequest): void {
-  if (order !== 'newest' && order !== 'oldest' && order !== 'failed') {
-    throw new ConfigurationError('INVALID_OPTION', 'order must be newest, oldest or failed.');
-  }
   const isPlace = order === 'failed' ? (before === null) === (beforeAt === undefined) : beforeAt === undefined;
   if (isPlace) return;
   throw new ConfigurationError(

@@ -7,6 +7,7 @@ import * as fetch from '../adapters/fetch.ts';
 import * as hono from '../adapters/hono.ts';
 import * as node from '../adapters/node.ts';
 import * as hookbox from '../src/index.ts';
+import * as rules from '../src/option-rules.ts';
 import * as memory from '../src/inbox/memory/memory-inbox.ts';
 import * as postgres from '../src/inbox/postgres/postgres-inbox.ts';
 import * as sqlite from '../src/inbox/sqlite/sqlite-inbox.ts';
@@ -157,7 +158,7 @@ describe.each(Object.entries(CALLS))('%s', (name, given) => {
 
 it.each([
   ['processing', { processing: { concurency: 5 } }],
-  ['processing.retry', { processing: { retry: { atempts: 5 } } }],
+  ['processing, retry', { processing: { retry: { atempts: 5 } } }],
   ['retention', { retention: { days: 5 } }],
 ])('%s is looked into, too', (where, wrong) => {
   for (const create of [
@@ -277,7 +278,9 @@ it('a processor has no mode, which is for receivers', () => {
 it.each([[undefined], [42], [' ']])('no text to find events by is said to be none: %j', async (text) => {
   expect(await failureOf('hookbox/ops findEvents', [looked, text])).toMatchObject({
     code: 'INVALID_OPTION',
-    message: 'text must not be empty.',
+    message: expect.stringMatching(
+      /^text must be a string of 1 to \d+ characters, not (undefined|42|an empty string)\.$/,
+    ),
   });
 });
 
@@ -337,5 +340,41 @@ describe('an inbox that is none', () => {
       await expect(ops.readiness(given as never)).rejects.toThrow('The first argument must be an inbox');
       expect(() => page.opsPage(given as never, { unsafeOpen: true })).toThrow('a receiver, or { inbox }');
     }
+  });
+});
+
+describe('a rule', () => {
+  const above = rules.whole(1, 5);
+  it.each<[string, rules.OptionRule, readonly unknown[], readonly unknown[], string]>([
+    ['positive', rules.positive(), [0.1, 7], [0, -1, NaN, Infinity, '1', null], 'a number above 0'],
+    ['positive with a maximum', rules.positive(10), [10], [11], 'a number above 0 and at most 10'],
+    ['whole', above, [1, 5], [0, 6, 1.5, NaN, '2', 2n], 'a whole number of at least 1 and at most 5'],
+    [
+      'whole without an end',
+      rules.whole(0, Infinity),
+      [0, Infinity],
+      [-1, -Infinity, 0.5],
+      'a whole number of at least 0',
+    ],
+    ['oneOf', rules.oneOf('auto', false, 503), ['auto', false, 503], ['Auto', 0, '503', null], "'auto', false or 503"],
+    ['listOf', rules.listOf(['a', 'b']), [[], ['b', 'b']], ['a', ['c'], [['a']], { 0: 'a' }], "a list of 'a' or 'b'"],
+    ['listOf with a minimum', rules.listOf(['a', 'b'], 1), [['a']], [[]], "a list of at least 1 of 'a' or 'b'"],
+    ['textUpTo', rules.textUpTo(3), ['abc'], ['', ' ', 'abcd', 3, null], 'a string of 1 to 3 characters'],
+    ['orNull', rules.orNull(above), [null, 1], [0, undefined], `${above.expected}, or null`],
+  ])('%s accepts what it says, and nothing else', (_, { accepts, expected }, accepted, rejected, sentence) => {
+    expect(accepted.filter((value) => !accepts(value))).toEqual([]);
+    expect(rejected.filter((value) => accepts(value))).toEqual([]);
+    expect(expected).toBe(sentence);
+  });
+
+  it.each<[unknown, string]>([
+    [0, '0'],
+    ['hunter2', 'a string'],
+    ['x'.repeat(101), 'a string of 101 characters'],
+    ['', 'an empty string'],
+    [['hunter2'], 'another list'],
+    [null, 'null'],
+  ])('that is broken shows the kind of a value, and only of a number the value: %j', (value, shown) => {
+    expect(() => rules.assertOption('limit', value, above)).toThrow(`limit must be ${above.expected}, not ${shown}.`);
   });
 });
