@@ -9,7 +9,6 @@ import type { Verdict } from './safety/authorization.ts';
 import { type Tokens, peerOf, SAFE_HEADERS, type Guard } from './safety/request-guard.ts';
 import type { Screen, Visitor } from './visit.ts';
 
-/** What the guards leave for a route: the visitor, and the form that the visitor's own page has sent. */
 export interface PageEnv {
   readonly Variables: { visitor: Visitor; form: FormData };
 }
@@ -21,17 +20,13 @@ export interface FrameParts {
   readonly look: Look;
   readonly flashOf: Flash<string>['flashOf'];
   readonly site: string;
-  /** the path of the page in the browser, if a proxy removes part of it */
   readonly base: string | undefined;
 }
 
-/** The visitor of a request, and the answer that shows a screen, for any page. */
 export interface Frame extends Pick<FrameParts, 'tokens'> {
-  /** @throws Error on a route without a guard, which must show nothing */
   readonly visitorOf: (c: PageContext) => Visitor;
   readonly baseOf: (c: PageContext) => string;
   readonly show: (c: PageContext, screen: Screen) => Promise<Response>;
-  /** A page that says what is wrong, within the layout for visitors who were let in. */
   readonly problem: (
     c: PageContext,
     status: ContentfulStatusCode,
@@ -107,7 +102,6 @@ export const safeHeaders: MiddlewareHandler<PageEnv> = async (c, next) => {
   for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
 };
 
-/** Guards every request, and finds out who the visitor is. */
 export function entrance(
   frame: Frame,
   guard: Guard,
@@ -138,7 +132,6 @@ export function noSuchScreen(frame: Frame): (c: PageContext) => Response | Promi
   return (c) => frame.problem(c, 404, 'Not found', 'This page has no such screen or action.');
 }
 
-/** What every page has: the first of them loads the others. */
 export const SCRIPTS = ['page.js', 'lists.js'] as const satisfies readonly AssetName[];
 
 export function assetRoutes<E extends Env>(page: Hono<E>, names: readonly AssetName[]): void {

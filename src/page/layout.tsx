@@ -7,7 +7,6 @@ export interface Look {
   readonly keys: (role: Visitor['role']) => readonly (readonly [key: string, what: string])[];
   readonly styles: readonly AssetName[];
   readonly search?: { readonly path: string; readonly hint: string };
-  /** what a role may do, after the name of the visitor */
   readonly footing: (role: Visitor['role']) => string;
 }
 
@@ -20,7 +19,6 @@ interface LayoutParts {
   readonly current: string | null;
   readonly visitor: Visitor;
   readonly sought: string;
-  /** the result of the action before this page */
   readonly flash: string | null;
   readonly content: Child;
 }
@@ -104,7 +102,6 @@ export function Layout({
   );
 }
 
-/** Shown by the script, which alone handles keys. */
 function Keys({ keys }: { readonly keys: ReturnType<Look['keys']> }) {
   return (
     <dialog id="keys" aria-labelledby="keys-title">
@@ -149,7 +146,6 @@ export function PlainPage({ title, sentence }: { readonly title: string; readonl
   );
 }
 
-/** The head of a page, which is not for search engines. */
 export function PageHead({
   title,
   styles,

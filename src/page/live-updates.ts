@@ -6,17 +6,13 @@ import type { Gauge } from '../inbox/rules/counted.ts';
 import { operationsOf } from '../ops/operations-of.ts';
 import { field, toldBy } from './safety/request-guard.ts';
 
-/** Looks for changes, for as long as there are listeners. */
 export interface Changes<Standing extends object> {
-  /** Calls back with the current state, and whenever it has changed. Returns how to stop. */
   listen(listener: (standing: Standing) => void): () => void;
 }
 
-/** Streams of one process; beyond these, a browser asks again later. */
 const MAX_STREAMS = 200;
 /** How often a stream checks whether its server still listens. */
 const HOST_MS = 500;
-/** Shows that the stream is alive, also to proxies. */
 const HEARTBEAT_MS = 15_000;
 /** Then the browser connects again, and the page checks again whether the visitor may look. */
 const LONGEST_MS = 10 * 60_000;
@@ -102,7 +98,6 @@ export function liveStreams<Standing extends object>(
   };
 }
 
-/** The HTTP version of a request, and whether its server has stopped listening; Deno does not say. */
 function hostServer(env: unknown): { readonly isHttp1: boolean; readonly hasClosed: () => boolean } {
   const told = toldBy(env);
   const incoming = field(told, 'incoming');
@@ -114,13 +109,11 @@ function hostServer(env: unknown): { readonly isHttp1: boolean; readonly hasClos
 }
 
 export interface Standing {
-  /** the `seq` of the newest event; 0 when there is none */
   readonly newest: number;
   readonly pending: Gauge;
   readonly retrying: Gauge;
   readonly processing: Gauge;
   readonly dead: Gauge;
-  /** grows with every change that this process has seen */
   readonly version: number;
 }
 

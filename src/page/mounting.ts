@@ -16,7 +16,6 @@ export interface Page {
 
 /** What an adapter hands on along with a request. */
 export interface Mounted {
-  /** what the host has given: where the request comes from is told there */
   readonly server: unknown;
   /** the path that the page is mounted at, or as many segments of any name; `null` where the host does not say */
   readonly mountedAt: string | null;

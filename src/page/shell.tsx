@@ -18,7 +18,6 @@ interface ShellParts extends Pick<FrameParts, 'tokens' | 'site' | 'base'> {
 }
 
 export interface Shell extends Frame, Pick<ShellParts, 'operated' | 'mask'> {
-  /** @throws Error on a route without a guard, which must show nothing */
   readonly visitOf: (c: PageContext) => Visit;
 }
 

@@ -27,12 +27,10 @@ export interface Visit {
   /** the inbox for work that continues without the visitor, and for results that are kept between visits */
   readonly lasting: AnyInbox;
   readonly visitor: Visitor;
-  /** the path that the page is mounted at, without a slash at the end: `/ops` */
   readonly base: string;
   readonly csrf: string;
   readonly url: URL;
   readonly now: Date;
-  /** replaces the values of masked fields, in JSON text */
   readonly mask: (body: Uint8Array) => Uint8Array;
   readonly masks: boolean;
   /** why a filter would reveal a masked value; `null` if it would not */
@@ -47,7 +45,6 @@ export interface Screen {
   /** the title of the tab, if it is more than the title: tabs are narrow, so the subject comes first */
   readonly tab?: string;
   readonly status?: ContentfulStatusCode;
-  /** the path in the navigation that is marked as current, such as `/events` */
   readonly current: string;
   readonly content: HtmlEscapedString | Promise<HtmlEscapedString>;
 }

@@ -32,7 +32,6 @@ const NOT_DONE = {
 
 type Results = Promise<{ readonly results: readonly { readonly result: ActResult }[] }>;
 
-/** Acts on one event, and on all that a filter finds. Each answers with the page to look at next. */
 export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
   const { inbox, entity } = shell.operated;
   const posted = postedForm(shell, MAX_FORM_BYTES);
@@ -128,7 +127,6 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
   }
 }
 
-/** The state that was shown beside the button. */
 function shownIn(form: FormData): InStates {
   const shown = fieldOf(form, 'state');
   return shown === '' ? {} : { states: eventStates.filter((state) => state === shown) };
@@ -142,7 +140,6 @@ function isAct(text: string): text is Act {
   return Object.hasOwn(DONE, text);
 }
 
-/** Pauses a type, and resumes it. Each answers with the screen of the pauses. */
 export function pauseRoutes(page: Hono<PageEnv>, shell: Shell): void {
   const { inbox } = shell.operated;
   const posted = postedForm(shell, MAX_FORM_BYTES);

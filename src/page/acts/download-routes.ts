@@ -42,14 +42,12 @@ export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.post('/maintenance/export', postedForm(shell, MAX_FORM_BYTES), (c) => chosenExport(c, shell));
 }
 
-/** The media type, the ending and the end of a line of each format. */
 const FILES = {
   exact: { type: 'application/x-ndjson', ending: 'ndjson', end: '\n' },
   json: { type: 'application/x-ndjson', ending: 'ndjson', end: '\n' },
   csv: { type: 'text/csv', ending: 'csv', end: '\r\n' },
 } as const;
 
-/** Exports the events or groups whose boxes are checked in a form. */
 export async function chosenExport(c: PageContext, shell: Shell): Promise<Response> {
   if (shell.mask.masks) return masked(c, shell);
   const fields = fieldsOf(c.get('form'));
@@ -61,7 +59,6 @@ export async function chosenExport(c: PageContext, shell: Shell): Promise<Respon
   return exportAnswer(c, shell, fields);
 }
 
-/** The events that match the filter in these fields, as a file; of several groups, one group after the other. */
 async function exportAnswer(c: PageContext, shell: Shell, fields: URLSearchParams): Promise<Response> {
   const { inbox } = shell.operated;
   const { visitor, now } = shell.visitOf(c);
@@ -115,17 +112,14 @@ function streamOf(
   );
 }
 
-/** The header of an answer that a browser saves, and never shows. */
 export function attachment(name: string): string {
   return `attachment; filename="${name}"`;
 }
 
-/** `2026-01-01T03-12-07Z`, which every file system takes. */
 export function stamp(now: Date): string {
   return `${now.toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
 }
 
-/** The answer to a request for a copy of what this page masks. */
 export function masked(c: PageContext, shell: Shell): Promise<Response> {
   const sentence =
     'This page masks fields, so exports and backups cannot be downloaded. Run hookbox events export or hookbox ' +

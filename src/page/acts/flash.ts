@@ -50,7 +50,6 @@ export type Sayings = Readonly<Record<string, (figures: readonly number[]) => st
 
 export interface Flash<Code extends string> {
   readonly withFlash: (path: string, code: Code, ...figures: readonly number[]) => string;
-  /** The sentence for a URL, or `null`. */
   readonly flashOf: (url: URL) => string | null;
 }
 

@@ -26,7 +26,6 @@ const DAY_MS = 86_400_000;
 const MAX_DAYS = 36_500;
 const MAX_FORM_BYTES = 256 * 1024;
 const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
-/** what a form has around its file */
 const AROUND_FILE = 64 * 1024;
 /** A prune that takes longer continues without its operator. */
 const WAITED_MS = 5_000;
@@ -130,7 +129,6 @@ function isConfirmed(form: FormData, isTyped: boolean, count: number): boolean {
   return confirmed !== null && isTyped && count <= confirmed;
 }
 
-/** For a form that was sent to confirm something, and did not. */
 function askedAgain(form: FormData, count: number, why: string): { readonly again?: AskedAgain } {
   if (!form.has('confirm') || count === 0) return {};
   return { again: { message: `${why} Nothing was done.`, reason: fieldOf(form, 'reason') } };
@@ -197,7 +195,6 @@ export function backupRoute(page: Hono<PageEnv>, shell: Shell, parent: string): 
   });
 }
 
-/** Removes the copies of processes that were killed. */
 async function removeLeftOver(parent: string): Promise<void> {
   const names = (await readdir(parent)).filter((name) => name.startsWith(PREFIX));
   for (const folder of names.map((name) => join(parent, name))) {

@@ -5,7 +5,6 @@ import { axisTime } from '../../ops/words/format.ts';
 // Charts are as wide as there is room: they place by percent across and by pixels down, so nothing is stretched. They are
 // styled by class only, because the page allows no inline styles.
 
-/** room for the label of the uppermost line */
 export const TOP = 16;
 export const BOTTOM = 20;
 
@@ -15,7 +14,6 @@ export interface Span {
   readonly now: Date;
 }
 
-/** A chart with its title, its description, its legend and its figures in a table. */
 export function ChartFigure({
   id,
   title,
@@ -29,7 +27,6 @@ export function ChartFigure({
 }: PropsWithChildren<{
   readonly id: string;
   readonly title: string;
-  /** the chart in a sentence, for those who do not see it */
   readonly description: string;
   readonly height: number;
   /** it has links; screen readers do not find those of a picture */

@@ -11,7 +11,6 @@ const BASE_LINE = TOP + PLOT_HEIGHT;
 const PERCENTILES = ['p50', 'p99'] as const;
 type Percentile = (typeof PERCENTILES)[number];
 
-/** The duration of answers, against the deadline of the service; the scale is logarithmic. */
 export function LatencyChart({ total, ...span }: Span & { readonly total: Stats['answerMs'] }) {
   const { steps, now } = span;
   const late = steps.filter(({ answerMs: { p99 } }) => (p99 ?? 0) > DEADLINE_MS).length;
@@ -98,7 +97,6 @@ function latencyLine(percentile: Percentile, { steps, now }: Span) {
   );
 }
 
-/** A ring for the median, a full dot for the 99th percentile. */
 function dot(percentile: Percentile, x: string, y: number) {
   return <circle class={`dot ${percentile}`} cx={x} cy={y} r="2.5" />;
 }

@@ -23,7 +23,6 @@ const WORDS: Readonly<Record<Outcome, string>> = {
 /** Bars with a scale of their own, so that a few dead events are seen beside thousands of processed ones. */
 interface Plot {
   readonly name: string;
-  /** side by side; the first of each list stands at the bottom */
   readonly bars: readonly (readonly Outcome[])[];
   readonly height: number;
 }
@@ -33,9 +32,7 @@ const WENT_WRONG: Plot = { name: 'failed and dead', bars: [['dead', 'failed']], 
 const REJECTED: Plot = { name: 'rejected', bars: [['rejected']], height: 44 };
 
 interface PlacedPlot extends Plot {
-  /** pixels from the top to its end */
   readonly baseLine: number;
-  /** the count at its full height */
   readonly top: number;
 }
 
@@ -102,7 +99,6 @@ function busiest(steps: readonly StatsStep[], now: Date): string {
     : `The interval with the most dead events (${number(most.dead)}) began at ${shortTime(most.at, now)}.`;
 }
 
-/** @param above - room for marks, in pixels */
 function placedPlots(steps: readonly StatsStep[], above: number): readonly PlacedPlot[] {
   const wasRejected = steps.some(({ rejected }) => rejected > 0);
   let baseLine = above;
@@ -161,7 +157,6 @@ interface Place {
   readonly height: number;
 }
 
-/** A bar in the colour of its outcome, with the pattern of what went wrong over it. */
 function bar(outcome: Outcome, place: Place) {
   return (
     <>
@@ -175,7 +170,6 @@ function unfinishedBar(x: string, width: string, y: number, height: number) {
   return <rect class="unfinished" fill="url(#outcomes-unfinished)" x={x} width={width} y={y} height={height} />;
 }
 
-/** Stripes for failed, a grid for dead, lines for rejected. */
 const PATTERNS = (
   <defs>
     <pattern id="outcomes-failed" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
@@ -241,10 +235,8 @@ function outcomesTable({ steps, stepMs, now }: Span, base: string, isOver: (step
   );
 }
 
-/** The newest marks with a line, and those in the list. */
 const MOST_LINES = 12;
 const MOST_LISTED = 6;
-/** Room for the name of the newest mark, without lines and dots. */
 const NAME_ROW = 16;
 const DOT = 4;
 const MARK_ROW = NAME_ROW + 2 * DOT + 1;

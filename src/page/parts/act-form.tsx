@@ -16,7 +16,6 @@ export function ActForm({
   children,
 }: PropsWithChildren<{
   readonly visit: Pick<Visit, 'visitor' | 'base' | 'csrf'>;
-  /** the path below the base, such as `/bulks` */
   readonly to: string;
   readonly id?: string;
   readonly label: string;
@@ -59,7 +58,6 @@ export function ReasonField({
   );
 }
 
-/** Warns that no processor takes events now, before they become due. */
 export async function heldUpWarning({ operated, now }: Visit, lanes: HeldUpLanes) {
   const words = heldUpInWords(await heldUp(operated.inbox, lanes, now.getTime()));
   return (
@@ -73,7 +71,6 @@ export async function heldUpWarning({ operated, now }: Visit, lanes: HeldUpLanes
   );
 }
 
-/** A command, or another text to use elsewhere; the script adds a button that copies it. */
 export function Copyable({ text }: { readonly text: string }) {
   return (
     <p class="copyable">
@@ -98,10 +95,8 @@ export function ExportMenu({
   filter,
 }: {
   readonly visit: Visit;
-  /** so that the menu stays open when the page is updated */
   readonly id: string;
   readonly what: string;
-  /** tells the menu from others of its kind */
   readonly label?: string;
   readonly isOpen?: boolean;
   readonly filter?: EventFilter;

@@ -12,7 +12,6 @@ import { StoredText } from './stored-text.tsx';
 const VIEWS = { tree: 'Tree', json: 'JSON', raw: 'Raw', hex: 'Hex' } as const;
 type View = keyof typeof VIEWS;
 
-/** The body of an event, and the newest different body under its id, in one of four views. */
 export function eventBody(visit: Visit, { body, conflict }: StoredEvent, href: string) {
   if (body === null && conflict === null) return <></>;
   const asked = visit.url.searchParams.get('view') ?? '';
@@ -68,11 +67,9 @@ function bodyPanel(title: string | null, body: Uint8Array, view: View, href: str
 /** Longer texts are cut in the tree; the raw view has all of them. */
 const MAX_TEXT = 2_000;
 const MAX_NAME = 200;
-/** Objects and lists that are deeper, or longer, are closed at first. */
 const OPEN_DEPTH = 4;
 const OPEN_SIZE = 40;
 
-/** A body as a tree that can be folded, with numbers as the service has written them. */
 export function BodyTree({ body, rawHref }: { readonly body: Uint8Array; readonly rawHref: string }) {
   const text = jsonText(body);
   if (text === null) return noJson(rawHref);
@@ -177,7 +174,6 @@ function jsonLines(body: Uint8Array, rawHref: string) {
   );
 }
 
-/** A body as text. A character that is not visible, or that changes the direction of others, is shown by its number. */
 export function RawText({ body }: { readonly body: Uint8Array }) {
   return (
     <>
@@ -204,7 +200,6 @@ function hex(body: Uint8Array) {
   );
 }
 
-/** `00000010  7b 22 69 64 …  |{"id…|` */
 function hexLines(body: Uint8Array): readonly string[] {
   const lines: string[] = [];
   for (let at = 0; at < body.byteLength; at += HEX_LINE) {

@@ -5,12 +5,7 @@ import { parseTime } from '../../ops/words/read-time.ts';
 import { oneLine } from '../../printable.ts';
 import { LIST_FIELDS } from './list-query.tsx';
 
-/** One kind of field: how its texts in a URL or a form are read and written. */
 interface Kind<Value> {
-  /**
-   * @param texts - not empty
-   * @param refuse - reports a wrong text, and what the field must be
-   */
   readonly read: (
     texts: readonly string[],
     refuse: (must: string, text: string) => void,
@@ -90,7 +85,6 @@ const CONDITIONS: Kind<readonly BodyCondition[]> = {
   write: (conditions) => conditions.map(({ path, value }) => `${path}=${value}`),
 };
 
-/** The fields of a filter under their names in a URL, with the property that each sets. */
 const KINDS = {
   endpoint: ['endpoint', TEXT],
   id: ['id', TEXT],
@@ -117,7 +111,6 @@ const KINDS = {
 
 export const FIELDS = Object.keys(KINDS);
 
-/** The fields with a time, which set the property of the same name. */
 export const TIMES = ['since', 'until', 'failedSince', 'failedUntil', 'ignoredSince'] as const;
 
 /** The names of fields, properties and criteria in words, where these differ. */
@@ -142,7 +135,6 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
 const LONGEST_NAME = 20_000;
 const MAX_PROBLEMS = 10;
 
-/** The other fields of the URLs and forms that filters are read from. */
 const BESIDE = [...LIST_FIELDS, 'done', 'figures', 'format', 'csrf', 'act', 'force', 'reason', 'chosen'];
 
 /**
@@ -205,7 +197,6 @@ export function hrefOf(path: string, fields: readonly [name: string, value: stri
   return query === '' ? path : `${path}?${query}`;
 }
 
-/** The screen that pauses a type, with its name filled in. */
 export function pauseHref(base: string, endpoint: string, type: string): string {
   return hrefOf(`${base}/paused`, [
     ['type', type.toWellFormed()],
@@ -221,7 +212,6 @@ export function eventPath({ endpoint, id }: EventKey): string {
   return `${pathPart(endpoint)}/${pathPart(id)}`;
 }
 
-/** The key in the text of `eventPath`; `null` for another text. */
 function eventOf(text: string): EventKey | null {
   const [endpoint, id, ...rest] = text.split('/');
   if (endpoint === undefined || id === undefined || rest.length > 0) return null;
@@ -241,7 +231,6 @@ function pathPart(text: string): string {
   return /^(?:\.{0,2}$|~)/.test(part) ? `~${part}` : part;
 }
 
-/** The name in a part of a path; the router has undone the percent-encoding. */
 export function fromPathPart(part: string): string {
   return part.startsWith('~') ? part.slice(1) : part;
 }

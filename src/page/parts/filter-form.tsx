@@ -22,7 +22,6 @@ const INPUTS: readonly Input[] = [
   ['failedUntil', 'until', '15m, or a time (UTC)'],
 ];
 
-/** The inputs that are folded away, after the merchant and the conditions. */
 const MORE_INPUTS: readonly Input[] = [
   ['endpoint', 'Endpoint', 'default'],
   ['fingerprint', 'Group of dead events', ''],
@@ -38,7 +37,6 @@ const YES_OR_NO = [
 
 const FOLDED = ['type', 'deadReason', 'merchant', 'body', ...[...MORE_INPUTS, ...YES_OR_NO].map(([name]) => name)];
 
-/** The filter bar of the Events screen. Its values are in the URL, so that a link shows the same to others. */
 export function filterForm(visit: Visit, fields: URLSearchParams, filter: EventFilter, isOpen: boolean) {
   const action = `${visit.base}/events`;
   const isFolded = FOLDED.every((name) => (fields.get(name) ?? '') === '');

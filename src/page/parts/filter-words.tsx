@@ -30,7 +30,6 @@ export function FilterWords({
 }: {
   readonly filter: unknown;
   readonly visit: Visit;
-  /** the bulk action of the filter, if the filter does not name it */
   readonly bulk?: number | undefined;
 }) {
   const fields = fieldsOf(filter);
@@ -55,7 +54,6 @@ function Label({ name }: { readonly name: string }) {
   return <StoredText text={name === 'bulk' ? 'bulk action' : (LABELS.get(name) ?? name)} atMost={40} />;
 }
 
-/** @param of - the object that has the field */
 function valueOf(name: string, value: unknown, of: unknown, { depth, ...shown }: Shown): Child {
   const { visit, bulk } = shown;
   const deeper = { ...shown, depth: depth + 1 };

@@ -3,10 +3,8 @@ import { READINGS, type FindPlace } from '../../ops/find-by-text.ts';
 
 export const ROWS = 50;
 
-/** The fields that say where a list begins. */
 const PLACE_FIELDS = ['among', 'takenFor', 'takenName', 'before', 'beforeAt', 'found', 'limit'] as const;
 
-/** The fields of the URL of a list beside its filter. */
 export const LIST_FIELDS = ['q', 'order', ...PLACE_FIELDS] as const;
 
 const ORDERS: readonly SearchOrder[] = ['newest', 'oldest', 'failed'];
@@ -15,10 +13,8 @@ const AMONG: readonly FindPlace['among'][] = ['dead', 'retrying', 'others'];
 export interface ListQuery {
   readonly text: string | null;
   readonly order: SearchOrder;
-  /** where the list begins, if the URL says all that a place needs */
   readonly before: number | null;
   readonly beforeAt: Date | null;
-  /** the same for a list that the search box has found */
   readonly at: FindPlace | null;
   readonly limit: number;
   readonly isFurther: boolean;
@@ -54,7 +50,6 @@ function queryWithout({ searchParams }: URL, names: readonly string[]): URLSearc
   return new URLSearchParams([...searchParams].filter(([name]) => !names.includes(name)));
 }
 
-/** The URL of the next part; `null` at the end of the list. */
 export function furtherQuery(
   url: URL,
   { events, next, nextAt }: Omit<EventPage, 'next' | 'examined'> & { readonly next: FindPlace | number | null },
@@ -78,7 +73,6 @@ export function beginningQuery(url: URL): string {
   return `?${queryWithout(url, PLACE_FIELDS).toString()}`;
 }
 
-/** The URL of the same list in another order, from its beginning. */
 export function orderedQuery(url: URL, order: SearchOrder): string {
   const query = queryWithout(url, LIST_FIELDS);
   if (order !== 'newest') query.set('order', order);
@@ -93,7 +87,6 @@ export function withoutEmpty({ searchParams }: URL): string | null {
   return query === '' ? '' : `?${query}`;
 }
 
-/** The number that a page of a long list begins below, if the URL has one. */
 export function pageBefore({ searchParams }: URL): number | null {
   const asked = searchParams.get('before') ?? '';
   return /^\d{1,15}$/.test(asked) ? Number(asked) : null;
@@ -107,7 +100,6 @@ export function BackLink({ href }: { readonly href: string }) {
   );
 }
 
-/** Links to the next page of a list, and back to its first page. */
 export function PageLinks({
   url,
   next,

@@ -2,7 +2,6 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import { stateText } from '../../ops/words/event-words.ts';
 
-/** A table of rows that say the same things, each in a column of that name. */
 export function ListTable({
   id,
   columns,
@@ -31,7 +30,6 @@ export function ListTable({
 
 type Attributes = Readonly<Record<string, string | undefined>>;
 
-/** A column: its name, its cell in a row, and the attributes of that cell where they are more than the name. */
 export type Column<Row> = readonly [name: Child, cell: (row: Row) => Child, attributes?: Attributes];
 
 export function DataTable<Row>({
@@ -46,9 +44,7 @@ export function DataTable<Row>({
   readonly caption?: Child;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** the id of a row, for live updates, and where it leads */
   readonly rowIs?: (row: Row) => { readonly id: string; readonly 'data-href'?: string };
-  /** the place of the column that names the row */
   readonly named?: number;
 }) {
   return (
@@ -73,7 +69,6 @@ export function Panel({ id, title, children }: PropsWithChildren<{ readonly id?:
   );
 }
 
-/** Names with what there is to say of each; `false` is left out. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [name: Child, value: Child] | false)[] }) {
   return (
     <dl class="facts">

@@ -27,7 +27,6 @@ export function Reason({ reason, atMost }: { readonly reason: string | null; rea
   return reason === null ? NO_REASON : <StoredText text={reason} atMost={atMost} />;
 }
 
-/** A name with places where a line may break before it breaks within a word. */
 export function breaking(name: string, after: RegExp) {
   return name.split(after).map((part, n) => (
     <>
@@ -37,13 +36,11 @@ export function breaking(name: string, after: RegExp) {
   ));
 }
 
-/** The name of an entity, which breaks between its parts. */
 export function EntityName({ name }: { readonly name: string }) {
   const line = oneLine(name, 80);
   return isBlank(line) ? <StoredText text={name} /> : <bdi>{breaking(line, /(?<=:)/)}</bdi>;
 }
 
-/** A text that others wrote, where there is little room: a longer one is cut, and opens. */
 export function LongText({ text, atMost }: TextParts) {
   if (text.length <= atMost) return <StoredText text={text} />;
   return (
@@ -59,7 +56,6 @@ export function LongText({ text, atMost }: TextParts) {
 /** The least part of the beginning, which has the kind of an entity. */
 const LEAST_BEGINNING = 5;
 
-/** A name in one line: a longer one is cut in its middle, and its title has all of it. */
 export function Shortened({ text, atMost }: TextParts) {
   const { name, whole } = shortened(text, atMost);
   if (name === whole) return <StoredText text={text} />;
@@ -70,12 +66,10 @@ export function Shortened({ text, atMost }: TextParts) {
   );
 }
 
-/** A name as `Listed` shows it, in one piece, for screen readers. */
 export function listedName(text: string, atMost: number): string {
   return shortened(text, atMost).name;
 }
 
-/** Up to this length, a name stays in one part. */
 const SHORT = 16;
 
 /**
@@ -87,7 +81,6 @@ export function Listed({
   atMost,
   end = 6,
 }: TextParts & {
-  /** letters of the second part */
   readonly end?: number;
 }) {
   const { name, whole } = shortened(text, atMost);
@@ -115,7 +108,6 @@ function shortened(text: string, atMost: number): { readonly name: string; reado
   return { name: `${letters.slice(0, begin).join('')}…${letters.slice(-end).join('')}`, whole };
 }
 
-/** ` at shop-b`, after a name; nothing for the default endpoint. */
 export function AtEndpoint({ endpoint }: { readonly endpoint: string }) {
   if (endpoint === 'default') return <></>;
   return (

@@ -1,7 +1,6 @@
 import type { StatsOptions } from '../../ops/stats.ts';
 import { timestamp, relative } from '../../ops/words/format.ts';
 
-/** A time in UTC, and how long ago that is or in how long it will be. */
 export function Time({ at, now }: { readonly at: Date; readonly now: Date }) {
   return (
     <>
@@ -30,7 +29,6 @@ const RANGES: readonly Range[] = [
   { name: '30d', label: '30 d', spanMs: 30 * DAY_MS, stepMs: 12 * HOUR_MS },
 ];
 
-/** The span that a URL asks for with `?range=`; the last hour unless it names one of the ranges. */
 export function rangeOf(url: URL, usual = HOUR.name): Range {
   const asked = url.searchParams.get('range') ?? usual;
   return RANGES.find(({ name }) => name === asked) ?? HOUR;
@@ -44,7 +42,6 @@ export function stepsOf({ spanMs, stepMs }: Range, now: Date): Required<StatsOpt
 
 type Kept = Readonly<Record<string, string>>;
 
-/** Links to the same screen for other spans; `kept` has the other fields of its URL. */
 export function Ranges({ current, kept = {} }: { readonly current: Range; readonly kept?: Kept }) {
   return (
     <nav class="ranges" aria-label="Time range">

@@ -30,7 +30,6 @@ export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly
   );
 }
 
-/** The type, and its endpoint unless that is the default. */
 export function TypeAt({ of: { type, endpoint } }: { readonly of: Pick<Pause, 'type' | 'endpoint'> }) {
   return (
     <>
@@ -40,7 +39,6 @@ export function TypeAt({ of: { type, endpoint } }: { readonly of: Pick<Pause, 't
   );
 }
 
-/** `: the reason`, if there is one. */
 export function AfterColon({ reason }: { readonly reason: string | null }) {
   if (reason === null) return <></>;
   return (
@@ -62,7 +60,6 @@ function waitingFor({ endpoint, type, waiting, more }: Pause, base: string) {
   );
 }
 
-/** Types without a handler, and events that were ignored for lack of one, with the way to rerun them. */
 export function UnhandledEvents({
   visit: { base, now, named },
   unhandled: { waiting, ignored, ignoredSince },
@@ -112,7 +109,6 @@ interface Waiting {
   readonly now: Date;
 }
 
-/** The event that others wait for, and what is the matter with it. */
 export function Culprit({ event, wait, base, now }: Waiting) {
   const named = wait?.reason === 'behind' ? wait.blocker.event : event;
   return (
@@ -127,7 +123,6 @@ export function Culprit({ event, wait, base, now }: Waiting) {
   );
 }
 
-/** Why an event waits, after its name; the event before it is a link. */
 export function WhyItWaits({ event, wait, base, now }: Waiting) {
   return (
     <>
@@ -146,7 +141,6 @@ function linkTo(key: EventKey, base: string) {
   );
 }
 
-/** The same where there is little room. */
 export function WaitInBrief({ wait, base, now }: Omit<Waiting, 'event'>) {
   const words = waitInBrief(wait, now);
   if (words.length === 0) return <></>;

@@ -229,9 +229,7 @@ export function usableSecret(secret: unknown, name: string): string {
   throw refusal(`${name} must not be empty, “undefined” or “null”. Check that its environment variable is set.`);
 }
 
-/** So many failed logins in a row are free, for each address and account. */
 const FREE_FAILURES = 5;
-/** Then further logins are refused until so long after the last failure. */
 const DELAY_MS = 60_000;
 /** Beyond so many, the oldest is forgotten, so the names that attackers invent do not fill the memory. */
 const MOST_KEPT = 10_000;
@@ -241,7 +239,6 @@ export interface LoginLimit {
   attempt<T>(key: string, check: () => T | null): { readonly found: T | null } | { readonly waitMs: number };
 }
 
-/** @param now - monotonic, in ms */
 export function loginLimit(now: () => number = () => performance.now()): LoginLimit {
   const failed = new Map<string, { readonly failures: number; readonly until: number }>();
   return {

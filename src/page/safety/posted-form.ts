@@ -41,12 +41,10 @@ export function fieldsOf(form: FormData): URLSearchParams {
   return new URLSearchParams([...form].filter((field): field is [string, string] => typeof field[1] === 'string'));
 }
 
-/** A field with one value; empty unless given. */
 export function fieldOf(form: FormData, name: string): string {
   return fieldsOf(form).get(name)?.trim() ?? '';
 }
 
-/** The values of a field that may be given several times. */
 export function valuesOf(form: FormData, name: string): readonly string[] {
   const values = fieldsOf(form).getAll(name);
   return [...new Set(values.map((value) => value.trim()).filter((value) => value !== ''))];

@@ -20,11 +20,6 @@ export const SAFE_HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-/**
- * Why a request cannot come from the page's own forms and links; `null` when it may go on.
- *
- * @param peer - the address that its connection comes from; `null` where it is not known
- */
 export type Guard = (request: Request, peer: string | null) => string | null;
 
 /** The names of the page. */
@@ -95,7 +90,6 @@ function hostOf({ headers, url }: Request): string | null {
   return sent === null ? hostOfUrl(url) : hostOfUrl(`http://${sent}`, sent);
 }
 
-/** The lowercase name and port; `null` when `sent` was more than these. */
 function hostOfUrl(url: string, sent?: string): string | null {
   try {
     const { host } = new URL(url);
@@ -106,7 +100,6 @@ function hostOfUrl(url: string, sent?: string): string | null {
   }
 }
 
-/** A host name of the page; a port of `null` allows any. */
 function readHost(text: string): { readonly name: string; readonly port: string | null } {
   const read = typeof text === 'string' && text.trim() !== '' ? hostOfUrl(`http://${text.trim()}`, text.trim()) : null;
   if (read === null) throw invalid(`contain host names such as ops.shop.example, not ${JSON.stringify(text)}.`);
@@ -162,7 +155,6 @@ function text(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** Whether an address leads from this machine to itself, also an IPv4 address in an IPv6 one. */
 export function isLoopbackAddress(address: string): boolean {
   if (address === '::1') return true;
   const mapped = /^::ffff:(.+)$/i.exec(address)?.[1] ?? address;

@@ -1,7 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import type { Frame, PageEnv } from '../frame.tsx';
 
-/** How many requests are answered at a time, and how many wait for that: of all visitors, and of each. */
 interface QueueBounds {
   readonly atOnce: number;
   readonly atOnceEach: number;
@@ -68,7 +67,6 @@ export function visitorQueue({ atOnce, atOnceEach, waiting, waitingEach }: Queue
   };
 }
 
-/** Makes requests wait for their turn, so that no visitor fills the process that also receives. */
 export function inTurn(frame: Frame, queue: VisitorQueue = visitorQueue()): MiddlewareHandler<PageEnv> {
   return async (c, next) => {
     const end = await queue.enter(frame.visitorOf(c).name, c.req.raw.signal);

@@ -80,7 +80,6 @@ async function linesOf(query: AuditQuery, filter: AuditFilter, visit: Visit) {
   );
 }
 
-/** `120 done, 8 not needed` */
 function countsInWords(counts: AuditLine['counts']): string {
   const parts = Object.entries(counts).map(
     ([what, count]) => `${number(count)} ${what === 'inProcessing' ? 'still being processed' : oneLine(what, 40)}`,
@@ -90,7 +89,6 @@ function countsInWords(counts: AuditLine['counts']): string {
 
 interface AuditQuery {
   readonly actor: string;
-  /** `2026-01-31`, in UTC */
   readonly day: string;
   readonly filter: AuditFilter | null;
 }
@@ -116,7 +114,6 @@ function auditHref(base: string, query: Pick<AuditQuery, 'actor' | 'day'>): stri
   return hrefOf(`${base}/audit`, auditFields(query));
 }
 
-/** The filter is in the URL, so that a link shows the same to others. */
 function filterForm(query: AuditQuery, { base, now }: Visit) {
   const days = [
     ['', 'Every day'],

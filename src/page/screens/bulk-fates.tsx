@@ -61,7 +61,6 @@ function linkOf(base: string, bulk: Bulk['id'], fate: BulkFate, text: string) {
   return filter === null ? text : <a href={eventsHref(base, filter)}>{text}</a>;
 }
 
-/** The same in a few words, for a list of bulk actions. */
 export function outcomeInShort({ id, act }: Bulk, found: OutcomeAtFirst | null, base: string) {
   if (found === null) return <span class="muted">not run</span>;
   const { outcome, ofFirst } = found;
@@ -88,13 +87,11 @@ const FRESH_MS = 500;
 const REST = 10;
 const KEPT = 20;
 
-/** The last complete count of one bulk action, and the current one. */
 interface Count {
   whole: BulkOutcome | null;
   wholeAt: Date | null;
   hasFailed: boolean;
   soFar: BulkOutcome | null;
-  /** on the clock of `performance.now()` */
   freshUntil: number;
   underWay: Promise<void> | null;
 }

@@ -19,7 +19,6 @@ import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { countedOutcome, outcomeInShort, outcomePanel } from './bulk-fates.tsx';
 
-/** One bulk action: what it will do, how far it is, what came of it. */
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
   const { base, now, lasting } = visit;
   const bulk = await getBulk(lasting, id);
@@ -103,7 +102,6 @@ function meantBy({ act, filter }: Bulk): EventFilter {
   return act === 'retry-now' ? { ...filter, retrying: true } : filter;
 }
 
-/** The last error of the newest event of a group, before anything is done. */
 async function causeOf(bulk: Bulk, { operated }: Visit): Promise<string | null> {
   const { act, state, filter } = bulk;
   if (state !== 'previewed' || filter.fingerprint === undefined) return null;
@@ -115,7 +113,6 @@ async function causeOf(bulk: Bulk, { operated }: Visit): Promise<string | null> 
   return newest.deadReason === null ? null : causeOfDeath({ sample: newest.lastError, reason: newest.deadReason });
 }
 
-/** The events that the run did not change as asked; the sentence tells about the others. */
 function leftAlone({ act, counts }: Bulk) {
   const { done: _, ...others } = counts;
   if (Object.values(others).every((count) => count === 0)) return <></>;
@@ -134,7 +131,6 @@ function resultsOf(act: Act, counts: Bulk['counts']) {
     <ul id="results">
       {results.map(([result, count]) => (
         <li>
-          {/* the keys of `counts` are results */}
           <strong>{number(count)}</strong> {resultInWords(act, result as ActResult)}
         </li>
       ))}
@@ -234,7 +230,6 @@ function actsOn(bulk: Bulk, visit: Visit, warning: Child) {
   );
 }
 
-/** Bulk actions on a page; the outcome of each is counted. */
 const PAGE = 20;
 
 export async function bulksScreen(visit: Visit): Promise<Screen> {
@@ -290,7 +285,6 @@ function inShort(text: string, atMost: number) {
   return <StoredText text={oneLine(text, atMost)} atMost={atMost} />;
 }
 
-/** The screen of a bulk action whose run has just begun. The screen says so until the run has ended. */
 export function begunHref(href: string): string {
   return `${href}?done=running`;
 }

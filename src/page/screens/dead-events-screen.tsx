@@ -12,7 +12,6 @@ import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
-/** Dead events by their last errors, the largest group first; then events that wait for a retry. */
 export async function deadEventsScreen(visit: Visit): Promise<Screen> {
   const { operated, visitor, now } = visit;
   const isOperator = visitor.role === 'operator';
@@ -99,15 +98,12 @@ const CHOICE = 'choice';
 
 interface GroupKind<Group> {
   readonly id: string;
-  /** before the ids of rows and menus */
   readonly prefix: string;
   readonly causeOf: (group: Group) => string;
-  /** of the events of all groups */
   readonly filter: EventFilter;
   /** what operators may do with a group; each action leads to a preview, which freezes the list of events */
   readonly acts: readonly (readonly [act: Act, words: string])[];
   readonly between: readonly Column<Group>[];
-  /** the form of the boxes, if groups can be selected */
   readonly choice?: string;
 }
 

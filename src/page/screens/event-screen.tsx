@@ -19,7 +19,6 @@ import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { eventBody } from '../parts/body-views.tsx';
 
-/** One event: its state, its history, its body, and what can be done. */
 export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> {
   const { base, operated } = visit;
   const history = await getEvent(operated.inbox, key);
@@ -176,7 +175,6 @@ const INVALID_RERUN =
   '(invalid).';
 const INVALID_DISCARD = `${INVALID} discarded, and no handler runs. If not, the event stays dead (invalid) until you prune or erase it.`;
 
-/** The actions of operators, as buttons and as commands. Viewers get only the command that reads. */
 function actsOn(visit: Visit, summary: EventSummary, warning: Child) {
   const { state, pruned, deadReason } = summary;
   const isOperator = visit.visitor.role === 'operator';

@@ -12,7 +12,6 @@ import { EventsTable } from './events-table.tsx';
 import { actsOnAll, ActsOnChosen, actedOn } from './list-acts.tsx';
 import { findListing, type Listed, type Listing } from './listing.ts';
 
-/** A page of the events that match the filter in the URL or the text in the search box. */
 export async function eventsScreen(visit: Visit): Promise<Screen> {
   const { base, url } = visit;
   const listing = await findListing(visit);
@@ -123,7 +122,6 @@ function onward({ events, next, nextAt, examined, looked, limit }: Listed, url: 
   );
 }
 
-/** How the page read the text in the search box, and other events that begin with it. */
 function takenFor({ takenFor: taken, name, others }: TextReading, base: string) {
   return (
     <p class="taken" id="taken">

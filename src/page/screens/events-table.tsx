@@ -25,7 +25,6 @@ interface TableParts {
   readonly events: readonly EventSummary[];
   readonly waits: ReadonlyMap<number, Wait | null>;
   readonly visit: Visit;
-  /** `null` if the list has only one order */
   readonly order: SearchOrder | null;
 }
 

@@ -12,7 +12,6 @@ import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
-/** Whether deliveries can be stored now, and what monitoring can ask for. */
 export async function healthScreen(visit: Visit): Promise<Screen> {
   const { base, now, operated } = visit;
   const [ready, figures] = await Promise.all([readiness(operated.inbox), figuresOf(operated.inbox, now)]);
@@ -154,7 +153,6 @@ function standingOf(
   );
 }
 
-/** The processors that run, and the types that none handles. */
 function processorsPanel({ processors, missing }: Processing, now: Date) {
   return (
     <Panel id="processors" title="Processors">

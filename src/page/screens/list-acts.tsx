@@ -9,7 +9,6 @@ import { asksForAll, filterFields } from '../parts/filter-fields.ts';
 import type { Visit } from '../visit.ts';
 import type { Listed, Listing } from './listing.ts';
 
-/** Buttons for all events in a list; each leads to a preview. */
 export function actsOnAll(visit: Visit, filter: EventFilter, actedOn: Readonly<Record<Act, ActedOn>>) {
   if (visit.visitor.role !== 'operator') return <></>;
   // A form cannot ask for no state: without the field, it would ask for all.
@@ -56,7 +55,6 @@ function bulkForm(visit: Visit, filter: EventFilter, act: Act, actedOn: ActedOn)
   );
 }
 
-/** A list whose events can be selected, and the bar below it, which leads to the same preview. */
 export function ActsOnChosen({
   visit,
   mayRetryNow,
@@ -88,10 +86,8 @@ export function ActsOnChosen({
   );
 }
 
-/** A list of more events is not counted again for an action. */
 const SHORT = 500;
 
-/** The events that an action on all matches would change, as its preview would find them now. */
 export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, visit: Visit): Promise<ActedOn> {
   const asked = askedByFilter(act, false, filter);
   const { states } = asked;
@@ -124,7 +120,6 @@ function withBodies(act: Act, filter: EventFilter): EventFilter {
   return act === 'rerun' && !asksAlready ? { ...filter, failedSince: new Date(0) } : filter;
 }
 
-/** Whether the list is of the same events, and counted already. */
 function isSame(acted: EventFilter, filter: EventFilter): boolean {
   const { states = [], ...others } = acted;
   const { states: listed, ...rest } = filter;

@@ -16,13 +16,11 @@ import { readFilter } from '../parts/filter-fields.ts';
 import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.tsx';
 import type { Visit } from '../visit.ts';
 
-/** The events that the URL of the Events screen asks for. */
 export interface Listing extends Pick<ListQuery, 'order' | 'isFurther' | 'isNoneYet'> {
   /** the events of the list in its order, which are also those of an action on all */
   readonly filter: EventFilter;
   readonly reading: TextReading | null;
   readonly problems: readonly string[];
-  /** `null` for a filter that cannot be read */
   readonly listed: Listed | null;
 }
 
@@ -35,7 +33,6 @@ export interface Listed {
   /** the share of the inbox that was searched, from 0 to 1, if it is known */
   readonly looked: number | null;
   readonly limit: number;
-  /** of all matches; `null` if the page knows it already */
   readonly count: EventCount | null;
   readonly suggestions: readonly Suggestion[];
 }

@@ -11,7 +11,6 @@ import { ActForm, ExportMenu, ReasonField } from '../parts/act-form.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
-/** Prune, erase, export, import and backup, for operators. */
 export async function maintenanceScreen(visit: Visit, preview?: MaintenancePreview): Promise<Screen> {
   return {
     title: 'Maintenance',
@@ -198,7 +197,6 @@ function backupPanel(visit: Visit) {
   );
 }
 
-/** What an action would do, or why it was not done. */
 export type MaintenancePreview =
   | {
       readonly act: 'prune';
@@ -206,9 +204,7 @@ export type MaintenancePreview =
       /** the time of the preview minus the days: the confirmation means the events that were counted */
       readonly settledBefore: Date;
       readonly states: readonly PrunableState[];
-      /** all types when empty */
       readonly types: readonly string[];
-      /** all endpoints when empty */
       readonly endpoint: string;
       readonly count: number;
       readonly again?: AskedAgain;
@@ -216,7 +212,6 @@ export type MaintenancePreview =
   | { readonly act: 'erase'; readonly entity: string; readonly report: EraseReport; readonly again?: AskedAgain }
   | { readonly act: 'problem'; readonly message: string };
 
-/** Why a confirmation did not count, and the reason that came with it. */
 export interface AskedAgain {
   readonly message: string;
   readonly reason: string;

@@ -22,7 +22,6 @@ interface HeadlineParts {
   readonly rangeLabel: string;
 }
 
-/** What an operator wants to know at 3 a.m.: what is wrong, the worst first; what comes in, and who handles it. */
 export function Headline({ visit, figures, stuck, groups, changes, pauses, rangeLabel }: HeadlineParts) {
   const { base, now, operated } = visit;
   const { traffic, unhandled, totals } = figures;
@@ -103,7 +102,6 @@ function inWords(trouble: Trouble, base: string, now: Date) {
   }
 }
 
-/** `: evt_1 …`, the event to look at first. */
 function culpritOf({ first }: Waiters, base: string, now: Date) {
   if (first === null) return <></>;
   return (
@@ -113,7 +111,6 @@ function culpritOf({ first }: Waiters, base: string, now: Date) {
   );
 }
 
-/** The screen to open after a warning. */
 function wayOn({ alarm, endpoint, types }: Warning, base: string) {
   const at = endpoint === null || endpoint === '*' ? {} : { endpoint };
   switch (alarm) {
@@ -171,7 +168,6 @@ function noneLately({ newest }: Pick<DeadGroup, 'newest'>, now: Date): string {
   return ms < LATELY_MS ? '' : `, none received for ${age(ms)}`;
 }
 
-/** `some since 03:12 UTC (47 min)` */
 function sinceOf({ count }: { readonly count: number }, at: Date, now: Date): string {
   return `${count === 1 ? '' : 'some '}since ${sinceText(at, now)}`;
 }
@@ -218,15 +214,10 @@ function pausedInWords(pause: Pause, base: string, now: Date) {
 
 export type Trouble =
   | { readonly what: 'dead'; readonly dead: Gauge; readonly groups: readonly DeadGroup[]; readonly since: Date | null }
-  /** no deliveries arrive, all are rejected, or no processor handles them */
   | { readonly what: 'alarm'; readonly warning: Warning }
-  /** the types that fail more often since a release, the worst first */
   | { readonly what: 'release'; readonly changes: readonly TypeChange[]; readonly release: SinceRelease }
-  /** events that wait for more than their next attempt */
   | { readonly what: 'blocked'; readonly blocked: Waiters; readonly more: boolean }
-  /** a paused type with waiting events */
   | { readonly what: 'paused'; readonly pause: Pause }
-  /** events that have failed, are retried, and hold up nothing */
   | { readonly what: 'retries'; readonly retries: Waiters; readonly more: boolean };
 
 export interface Seen {

@@ -24,7 +24,6 @@ import type { Screen, Visit } from '../visit.ts';
 import { Headline, pausesToTell } from './overview-headline.tsx';
 import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';
 
-/** Whether anything is stuck, since when and why; what happened in a span, and the current state. */
 export async function overviewScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const range = rangeOf(visit.url);
@@ -169,7 +168,6 @@ function waitingLongest({ base, now }: Visit, { waiting, more, causes, told }: S
   );
 }
 
-/** Failures and durations of each type beside those of the span before. */
 export function TypeChanges({
   changes: { types, spans, isReleaseUnnamed },
 }: {

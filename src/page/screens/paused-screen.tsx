@@ -11,7 +11,6 @@ import { Reason, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
-/** Types whose events are stored and not handled for a while. */
 export async function pausedScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const [pauses, named] = await Promise.all([pausedTypes(inbox), namedEndpoints(inbox, visit.now.getTime())]);

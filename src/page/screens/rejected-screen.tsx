@@ -12,7 +12,6 @@ const SHOWN = 100;
 /** The inbox keeps so many lines; those of one reason may be anywhere among them. */
 const KEPT = 1_000;
 
-/** Deliveries that were not stored: why, and what to do about it. */
 export async function rejectedScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const range = rangeOf(visit.url, '24h');

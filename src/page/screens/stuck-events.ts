@@ -12,12 +12,9 @@ const SOON_MS = 60_000;
 const LOOKED_AT = 200;
 /** The causes that are asked for: of the oldest, of those that nothing else tells about, and of those that have failed. */
 const ASKED = 5;
-/** And of one failed event of each type, up to so many types. */
 const LANES_ASKED = 12;
 
-/** Pending events about one entity, which wait for one of them. */
 export interface Waiting {
-  /** `null` for an event without an entity */
   readonly entity: string | null;
   /** the one that was received first; the queue may have another one first */
   readonly oldest: EventSummary;
@@ -25,7 +22,6 @@ export interface Waiting {
   readonly hasFailed: boolean;
 }
 
-/** The event that the others of its entity wait for, and why. */
 export interface Cause {
   readonly event: EventSummary;
   readonly wait: Wait | null;
@@ -33,7 +29,6 @@ export interface Cause {
 
 export interface Waiters {
   readonly waiting: readonly Waiting[];
-  /** the failed event that holds up most, or the oldest event */
   readonly first: Cause | null;
 }
 
@@ -127,7 +122,6 @@ function isTriedAgain(
 
 const OF_A_LANE: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['paused', 'no processor']);
 
-/** The types that are paused or have no handler, each at its endpoint. */
 function heldLanes(causes: Iterable<Cause>): ReadonlySet<string> {
   return new Set(Array.from(causes).flatMap(({ event, wait }) => (OF_A_LANE.has(wait?.reason) ? [laneOf(event)] : [])));
 }
@@ -158,7 +152,6 @@ async function causesOf(
   return new Map(asked.map((one, n) => [one, { event: one.oldest, wait: waits[n] ?? null }]));
 }
 
-/** The event that a cause names, and how many wait for it. */
 function heldUpBy({ event, wait }: Cause): { readonly event: EventSummary; readonly count: number } {
   if (wait?.reason === 'behind') return { event: wait.blocker.event, count: wait.blocker.waiting.count };
   return { event, count: wait !== null && 'waiting' in wait ? wait.waiting.count : 0 };
@@ -177,10 +170,8 @@ const NOUNS = {
   inventory: ['product', 'products'],
 } as const;
 const ALONE = ['event', 'events'] as const;
-/** named by the application */
 const NAMED_OTHERWISE = ['entity', 'entities'] as const;
 
-/** `2 orders and 1 cart` */
 export function whatWaits({ waiting }: Waiters, more: boolean): string {
   const counts = new Map<readonly [one: string, many: string], number>();
   for (const { entity } of waiting) {

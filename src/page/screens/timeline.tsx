@@ -13,7 +13,6 @@ const MAX_STACK = 20_000;
 type Entry = TimelineEntry | FoldedAttempts;
 type Attempt = EventHistory['attempts'][number];
 
-/** Deliveries and attempts of one event, the oldest first, with what went wrong. */
 export function timelineOf({ timeline, summary }: EventHistory, { base, now }: Visit) {
   const isRetry = summary.attempts > 0;
   return (
@@ -86,7 +85,6 @@ function actOf({ act, actor, via, reason, bulk }: EventAct, base: string) {
   );
 }
 
-/** Attempts that failed alike: the error of the last, and each attempt behind it. */
 function foldedInWords({ attempts, last }: FoldedAttempts, now: Date) {
   const [first] = attempts;
   return (
@@ -152,7 +150,6 @@ function errorInWords(error: Attempt['error']) {
   );
 }
 
-/** So that live updates know an entry again. */
 function idOf(entry: Entry, n: number): string {
   if (entry.what === 'attempts') return `attempts-${entry.attempts[0].number}`;
   return `${entry.what}-${entry.what === 'attempt' ? entry.attempt.number : n}`;

@@ -28,9 +28,7 @@ import { OPERATION_NAMES, OPERATIONS, PERMISSIONS, COMMON_ERRORS, type Operation
 import { exampleOf } from './example-requests.ts';
 
 interface OpenApiOptions {
-  /** by default, the default assumptions */
   readonly assumptions?: Assumptions;
-  /** the base address, without a slash at its end; `http://localhost:4000` by default */
   readonly server?: string;
 }
 
@@ -96,7 +94,6 @@ function tags(): oas31.TagObject[] {
   }));
 }
 
-/** Gives each request body an example that a reader can send. */
 function addExamples({ paths = {}, components }: OpenApiDocument): void {
   for (const { post, put } of Object.values(paths)) {
     for (const { requestBody } of [post ?? {}, put ?? {}]) {
@@ -181,7 +178,6 @@ function pathParameters({ path }: Operation): ZodOpenApiParameterObject[] {
 
 const OUTAGE_STATUSES = Object.keys(OUTAGES).map(Number) as readonly OutageStatus[];
 
-/** The assumption behind an error. */
 const DECIDED_BY: Readonly<Partial<Record<ErrorCode, AssumptionId>>> = {
   INSUFFICIENT_PERMISSIONS: 'A8',
   MISSING_REQUIRED_FIELD: 'A9',
@@ -333,9 +329,7 @@ export interface AssumptionMark {
 }
 
 interface Marks {
-  /** for a part of the document that is not a schema */
   readonly of: (...ids: readonly AssumptionId[]) => { readonly 'x-assumption': readonly AssumptionMark[] };
-  /** for schemas that `assumed` has marked */
   readonly override: NonNullable<CreateDocumentOptions['override']>;
 }
 

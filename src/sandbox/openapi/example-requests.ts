@@ -20,7 +20,6 @@ const EXAMPLES: Readonly<Record<Permission, ExampleRequest>> = {
 
 export const PLACE_ORDER = EXAMPLES['orders:write'];
 
-/** An example for a key with these permissions; `null` without permissions. */
 export function exampleFor(permissions: readonly Permission[]): ExampleRequest | null {
   const first = Object.keys(EXAMPLES).find((permission) => permissions.some((granted) => granted === permission));
   return first === undefined ? null : EXAMPLES[first as Permission];
@@ -64,7 +63,6 @@ export function curlLine(server: string, request: ExampleRequest): string {
   return wordsOf(server, request, '$KEY').join(' \\\n  ');
 }
 
-/** The same on one line. */
 export function unbrokenCurlLine(server: string, request: ExampleRequest, key = '$KEY'): string {
   return wordsOf(server, request, key).join(' ');
 }
@@ -83,7 +81,6 @@ function quoted(text: string): string {
 export type Schema = oas31.SchemaObject | oas31.ReferenceObject;
 export type Schemas = Readonly<Record<string, Schema>>;
 
-/** Follows references to components. */
 export function resolved(schema: Schema, schemas: Schemas): oas31.SchemaObject {
   if (!isReference(schema)) return schema;
   const target = schemas[schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)];

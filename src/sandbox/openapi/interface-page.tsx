@@ -279,7 +279,6 @@ interface Field {
   /** such as `items[].quantity` */
   readonly name: string;
   readonly isRequired: boolean;
-  /** in words */
   readonly type: string;
   readonly description: string;
   readonly assumptions: readonly AssumptionMark[];

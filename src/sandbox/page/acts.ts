@@ -13,7 +13,6 @@ import { FormError, type Act } from './forms.ts';
 import { createdKeyScreen } from './keys-screens.tsx';
 import { newSecretScreen } from './webhooks-screens.tsx';
 
-/** By the path that each form is sent to. */
 type Acts = Readonly<Record<string, Act>>;
 
 export function sandboxActs(logger: Logger): Acts {
@@ -48,7 +47,6 @@ const ORDER_ACTS: Acts = {
   },
 };
 
-/** @throws FormError for anything but digits */
 function wholeOf(form: FormData, name: string): number {
   const text = fieldOf(form, name);
   if (!/^\d{1,15}$/.test(text)) throw new FormError(`${name} must be a whole number, 0 or more.`);
@@ -194,7 +192,6 @@ function faultOf(form: FormData): ServiceFault {
   return fault as ServiceFault;
 }
 
-/** Rejects if the work fails within the time. */
 async function endsWithin(work: Promise<void>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {

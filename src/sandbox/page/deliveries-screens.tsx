@@ -22,7 +22,6 @@ import {
 
 const STATES: readonly DeliveryState[] = ['waiting', 'dead', 'delivered', 'dropped'];
 
-/** Deliveries, newest first: all, or those of a state or of an endpoint. */
 export function deliveriesScreen(visit: SandboxVisit): Screen {
   const { sandbox, base, url } = visit;
   const asked = url.searchParams.get('state');
@@ -177,7 +176,6 @@ function numberOf(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** One delivery with its tries and its body. */
 export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): Screen {
   const { sandbox, base, now } = visit;
   const { id, event, state, nextAt, body } = delivery;

@@ -112,7 +112,6 @@ function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
 }
 
 interface Sent {
-  /** the values that were filled in before */
   readonly sent: ReturnType<typeof sentInto>;
 }
 

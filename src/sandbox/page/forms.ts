@@ -55,13 +55,10 @@ export function actRoutes(
 interface Asked {
   readonly sandbox: Sandbox;
   readonly form: FormData;
-  /** the id in the path, or an empty string */
   readonly id: string;
 }
 
-/** The result of an action. */
 export interface Outcome {
-  /** the path below the base */
   readonly to: string;
   readonly said: SayingCode;
   readonly figures?: readonly number[];
@@ -83,7 +80,6 @@ export class FormError extends Error {
   }
 }
 
-/** The number of forms that are recognized. */
 const MOST = 1_000;
 /** How long a repeated form gets the answer with the secret: a double click shows only the second answer. */
 const SHOWN_MS = 60_000;
@@ -125,7 +121,6 @@ export function onceEach(
   };
 }
 
-/** The results of actions, as the next screen shows them. */
 const SAYINGS = {
   again: () => 'The form was submitted twice, but took effect only once.',
   moved: () => 'The status of the order was changed. The event about the change will be delivered.',

@@ -20,7 +20,6 @@ import {
   type SandboxVisit,
 } from './parts.tsx';
 
-/** API keys, newest first. */
 export function keysScreen(visit: SandboxVisit): Screen {
   const { sandbox, base, url } = visit;
   const { rows, next } = pageOfAll(sandbox.keys.list().toReversed(), url);

@@ -12,7 +12,6 @@ import type { SandboxVisit } from './parts.tsx';
 /** Orders of one status that the board shows; the list of orders has the rest. */
 const MOST_CARDS = 10;
 
-/** The orders by status, newest first, and the state of the sandbox. */
 export function boardScreen(visit: SandboxVisit): Screen {
   const { sandbox, service } = visit;
   const counts = sandbox.orders.counts();
@@ -119,7 +118,6 @@ function Card({ visit, order }: { readonly visit: SandboxVisit; readonly order: 
   );
 }
 
-/** All orders, or those of one status, page by page. */
 export function ordersScreen(visit: SandboxVisit): Screen {
   const { sandbox, base, url, now } = visit;
   const asked = url.searchParams.get('status');
@@ -164,7 +162,6 @@ export function ordersScreen(visit: SandboxVisit): Screen {
   };
 }
 
-/** One order with its charges and its body. */
 export function orderScreen(visit: SandboxVisit, order: OrderRecord): Screen {
   const { sandbox, now } = visit;
   const charges = sandbox.orders.charges(order.id);

@@ -14,7 +14,6 @@ export interface SandboxVisit extends Pick<Visit, 'visitor' | 'base' | 'csrf' | 
   readonly sandbox: Sandbox;
   /** unique to this answer; it tells a form that is sent twice */
   readonly sight: string;
-  /** the address of the service, for examples */
   readonly service: string;
   /** a refused form, to show once more as it was filled in */
   readonly sent?: { readonly to: string; readonly form: FormData };
@@ -31,7 +30,6 @@ export function EndpointName({ endpoint }: { readonly endpoint: Endpoint | undef
   return endpoint.url === null ? <>a receiver in this process</> : <StoredText text={endpoint.url} atMost={120} />;
 }
 
-/** Names with their values, without those that are `null`. */
 export function Facts({ facts }: { readonly facts: Readonly<Record<string, Child>> }) {
   return (
     <dl class="facts">
@@ -50,7 +48,6 @@ export function Facts({ facts }: { readonly facts: Readonly<Record<string, Child
 export interface Column<Row> {
   readonly label: string;
   readonly cell: (row: Row) => Child;
-  /** whether it holds the forms of a row */
   readonly isActs?: boolean;
 }
 
@@ -65,9 +62,7 @@ export function ListTable<Row>({
   readonly id: string;
   readonly columns: readonly [Column<Row>, ...Column<Row>[]];
   readonly rows: readonly Row[];
-  /** so that live updates know a row again */
   readonly idOf: (row: Row) => string;
-  /** where Enter leads from a row that `j` and `k` have chosen */
   readonly hrefOf?: (row: Row) => string;
 }) {
   return (
@@ -120,10 +115,8 @@ export function MoveButtons({ visit, order }: { readonly visit: SandboxVisit; re
   );
 }
 
-/** Rows on a page. */
 export const PAGE = 50;
 
-/** A link with the fields that are not `null`. */
 export function hrefWith(path: string, fields: Readonly<Record<string, string | null>>): string {
   const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== null);
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
@@ -150,7 +143,6 @@ export function NextPage({ href }: { readonly href: string }) {
   );
 }
 
-/** For a dead letter, or a failed delivery that is waiting. */
 export function RetryButton({ visit, delivery }: { readonly visit: SandboxVisit; readonly delivery: Delivery }) {
   const { id, state, tries, event } = delivery;
   if (state !== 'dead' && !(state === 'waiting' && tries > 0)) return <></>;
@@ -176,9 +168,7 @@ export function SandboxForm({
   children,
 }: PropsWithChildren<{
   readonly visit: SandboxVisit;
-  /** the path below the base */
   readonly to: string;
-  /** the accessible name of the form */
   readonly label: string;
 }>) {
   return (
@@ -216,7 +206,6 @@ export function Confirmed({
   );
 }
 
-/** A value that is shown only once. */
 export function ShownOnce({
   value,
   what,
@@ -245,7 +234,6 @@ export function ShownOnce({
   );
 }
 
-/** `$12.50` */
 export function usd(amount: number): string {
   return `$${amount.toFixed(2)}`;
 }
@@ -279,7 +267,6 @@ export function StateBadge({ state }: { readonly state: OrderStatus | DeliverySt
   return <span class={`state state-${COLOURS[state]}`}>{state}</span>;
 }
 
-/** A sentence in place of an empty list. */
 export function Notice({ id = 'none', children }: PropsWithChildren<{ readonly id?: string }>) {
   return (
     <p class="notice" id={id}>
@@ -288,7 +275,6 @@ export function Notice({ id = 'none', children }: PropsWithChildren<{ readonly i
   );
 }
 
-/** A form that is one button. */
 export function ActButton({
   visit,
   to,
@@ -299,7 +285,6 @@ export function ActButton({
   readonly visit: SandboxVisit;
   readonly to: string;
   readonly label: string;
-  /** the accessible name of the button, if the words on it need more */
   readonly says?: string;
 }>) {
   return (
@@ -311,7 +296,6 @@ export function ActButton({
   );
 }
 
-/** A form in a panel, with a title and one button. */
 export function PanelForm({
   visit,
   to,
@@ -341,7 +325,6 @@ export function PanelForm({
   );
 }
 
-/** A body as a tree, or raw if the query asks for it. */
 export function Body({
   visit: { base, url },
   title,

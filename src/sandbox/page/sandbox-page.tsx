@@ -170,7 +170,6 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   return mountable(page, base);
 }
 
-/** The screens with forms to fill in, by the path of each form. */
 const FORM_SCREENS: Readonly<Record<string, (visit: SandboxVisit) => Screen>> = {
   '/webhooks': webhooksScreen,
   '/keys': keysScreen,
@@ -234,7 +233,6 @@ const DASHBOARD_LOOK: Look = {
 
 const EVERY_MS = 1_000;
 
-/** Looks for changes in a sandbox once a second, while there are listeners. */
 function watchVersion({ version }: Pick<Sandbox, 'version'>): Changes<{ readonly version: number }> {
   return {
     listen(listener) {

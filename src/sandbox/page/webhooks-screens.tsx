@@ -16,7 +16,6 @@ import {
   type SandboxVisit,
 } from './parts.tsx';
 
-/** Endpoints, newest first. */
 export function webhooksScreen(visit: SandboxVisit): Screen {
   const { rows, next } = pageOfAll(visit.sandbox.webhooks.list().toReversed(), visit.url);
   return {
