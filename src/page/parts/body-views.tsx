@@ -6,6 +6,7 @@ import { jsonTree, type JsonNode, prettyJson } from '../../ops/body/readable-bod
 import { number, bytes as size } from '../../ops/words/format.ts';
 import { oneLine, printableJson, printableLines } from '../../printable.ts';
 import type { Visit } from '../visit.ts';
+import { LinkRow } from './list-query.tsx';
 import { DataTable } from './list-table.tsx';
 import { StoredText } from './stored-text.tsx';
 
@@ -16,18 +17,15 @@ export function eventBody(visit: Visit, { body, conflict }: StoredEvent, href: s
   if (body === null && conflict === null) return <></>;
   const asked = visit.url.searchParams.get('view') ?? '';
   const view = Object.hasOwn(VIEWS, asked) ? (asked as View) : 'tree';
+  const links = Object.entries(VIEWS).map(
+    ([name, label]) => [`${href}?view=${name}#body`, label, name === view] as const,
+  );
   const other = conflict !== null && conflict.body.byteLength > 0 ? conflict.body : null;
   return (
     <section id="body">
       <div class="heading">
         <h2>Body</h2>
-        <nav aria-label="Body views" class="views">
-          {Object.entries(VIEWS).map(([name, label]) => (
-            <a href={`${href}?view=${name}#body`} aria-current={name === view ? 'true' : undefined}>
-              {label}
-            </a>
-          ))}
-        </nav>
+        <LinkRow kind="views" label="Body views" links={links} />
       </div>
       {visit.masks && (
         <p class="notice">

@@ -1,5 +1,6 @@
 import { type EventKey, deadReasons, eventStates } from '../../inbox/event.ts';
 import { filterFault, LONGEST_TEXT, type EventFilter, type BodyCondition } from '../../inbox/operator/search.ts';
+import type { EndpointType } from '../../inbox/rules/pauses.ts';
 import { listed } from '../../ops/words/format.ts';
 import { parseTime } from '../../ops/words/read-time.ts';
 import { oneLine } from '../../printable.ts';
@@ -192,16 +193,19 @@ export function eventsHref(base: string, filter: EventFilter): string {
   return hrefOf(`${base}/events`, filterFields(filter));
 }
 
-export function hrefOf(path: string, fields: readonly [name: string, value: string][]): string {
-  const query = new URLSearchParams([...fields]).toString();
+/** Fields without a value are left out. */
+export function hrefOf(path: string, fields: readonly (readonly [name: string, value: string | null])[]): string {
+  const given = fields.flatMap(([name, value]): [string, string][] => (value === null ? [] : [[name, value]]));
+  const query = new URLSearchParams(given).toString();
   return query === '' ? path : `${path}?${query}`;
 }
 
 export function pauseHref(base: string, endpoint: string, type: string): string {
-  return hrefOf(`${base}/paused`, [
-    ['type', type.toWellFormed()],
-    ['endpoint', endpoint.toWellFormed()],
-  ]);
+  return hrefOf(`${base}/paused`, Object.entries({ type: type.toWellFormed(), endpoint: endpoint.toWellFormed() }));
+}
+
+export function pendingHref(base: string, { endpoint, type }: EndpointType): string {
+  return eventsHref(base, { endpoint, types: [type], states: ['pending'] });
 }
 
 export function eventHref(base: string, key: EventKey): string {

@@ -1,4 +1,3 @@
-import type { Child } from 'hono/jsx';
 import { eventTypes } from '../../events/event-types.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { deadReasons, eventStates } from '../../inbox/event.ts';
@@ -6,6 +5,7 @@ import { shortTime, timestamp } from '../../ops/words/format.ts';
 import { parseDuration } from '../../ops/words/read-time.ts';
 import type { Visit } from '../visit.ts';
 import { FIELDS, LABELS, TIMES } from './filter-fields.ts';
+import { Choices, Field, SelectField } from './form-fields.tsx';
 import { GroupName } from './filter-words.tsx';
 import { StoredText } from './stored-text.tsx';
 
@@ -35,6 +35,12 @@ const YES_OR_NO = [
   ['conflict', 'Has conflicts'],
 ] as const;
 
+const ANSWERS = [
+  ['', 'any'],
+  ['yes', 'yes'],
+  ['no', 'no'],
+] as const;
+
 const FOLDED = ['type', 'deadReason', 'merchant', 'body', ...[...MORE_INPUTS, ...YES_OR_NO].map(([name]) => name)];
 
 export function filterForm(visit: Visit, fields: URLSearchParams, filter: EventFilter, isOpen: boolean) {
@@ -61,19 +67,13 @@ export function filterForm(visit: Visit, fields: URLSearchParams, filter: EventF
           <input type="hidden" name="event" value={event} />
         ))}
         <div class="row">{INPUTS.map((input) => textField(input, fields))}</div>
-        {choices('state', 'State', eventStates, fields)}
+        <Choices legend="State" name="state" options={eventStates} chosen={fields.getAll('state')} />
         <details open={!isFolded}>
           <summary>More</summary>
-          {choices(
-            'type',
-            'Type',
-            typesOf(fields),
-            fields,
-            <label class="field">
-              <span>Another type</span> <input type="text" name="type" maxlength={255} autocomplete="off" />
-            </label>,
-          )}
-          {choices('deadReason', 'Dead reason', deadReasons, fields)}
+          <Choices legend="Type" name="type" options={typesOf(fields)} chosen={fields.getAll('type')}>
+            <Field label="Another type" name="type" maxlength={255} autocomplete="off" />
+          </Choices>
+          <Choices legend="Dead reason" name="deadReason" options={deadReasons} chosen={fields.getAll('deadReason')} />
           <div class="row">
             {textField(['merchant', 'Merchant', 'mer_7'], fields)}
             {[...conditions, ''].map((text, n) =>
@@ -81,16 +81,7 @@ export function filterForm(visit: Visit, fields: URLSearchParams, filter: EventF
             )}
             {MORE_INPUTS.map((input) => textField(input, fields))}
             {YES_OR_NO.map(([name, label]) => (
-              <label class="field">
-                <span>{label}</span>{' '}
-                <select name={name}>
-                  {['', 'yes', 'no'].map((value) => (
-                    <option value={value} selected={value === (fields.get(name) ?? '')}>
-                      {value === '' ? 'any' : value}
-                    </option>
-                  ))}
-                </select>
-              </label>
+              <SelectField label={label} name={name} value={fields.get(name) ?? ''} options={ANSWERS} />
             ))}
           </div>
         </details>
@@ -121,35 +112,8 @@ function shownValue(name: string, value: string, filter: EventFilter, visit: Vis
 }
 
 function textField([name, label, hint]: Input, fields: URLSearchParams, value = fields.get(name) ?? '') {
-  return (
-    <label class="field">
-      <span>{label}</span>{' '}
-      <input
-        type="text"
-        name={name}
-        value={value}
-        placeholder={hint}
-        maxlength={1_000}
-        autocomplete="off"
-        spellcheck={false}
-      />
-    </label>
-  );
-}
-
-function choices(name: string, label: string, values: readonly string[], fields: URLSearchParams, more?: Child) {
-  const chosen = fields.getAll(name);
-  return (
-    <fieldset class="choices">
-      <legend>{label}</legend>
-      {values.map((value) => (
-        <label>
-          <input type="checkbox" name={name} value={value} checked={chosen.includes(value)} /> <bdi>{value}</bdi>
-        </label>
-      ))}
-      {more}
-    </fieldset>
-  );
+  const attributes = { placeholder: hint, maxlength: 1_000, autocomplete: 'off', spellcheck: false };
+  return <Field label={label} name={name} value={value} {...attributes} />;
 }
 
 function typesOf(fields: URLSearchParams): readonly string[] {

@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import type { SearchOrder, EventPage } from '../../inbox/operator/search.ts';
 import { READINGS, type FindPlace } from '../../ops/find-by-text.ts';
 
@@ -92,6 +93,26 @@ export function pageBefore({ searchParams }: URL): number | null {
   return /^\d{1,15}$/.test(asked) ? Number(asked) : null;
 }
 
+interface LinkRowParts {
+  readonly kind: 'ranges' | 'views';
+  readonly label: string;
+  readonly id?: string;
+  readonly links: readonly (readonly [href: string, text: Child, isCurrent: boolean])[];
+}
+
+/** Links to other views of the same screen. */
+export function LinkRow({ kind, label, id, links }: LinkRowParts) {
+  return (
+    <nav class={kind} aria-label={label} id={id}>
+      {links.map(([href, text, isCurrent]) => (
+        <a href={href} aria-current={isCurrent ? 'true' : undefined}>
+          {text}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
 export function BackLink({ href }: { readonly href: string }) {
   return (
     <p class="pages" id="back">
@@ -100,26 +121,23 @@ export function BackLink({ href }: { readonly href: string }) {
   );
 }
 
-export function PageLinks({
-  url,
-  next,
-  among = [],
-}: {
-  readonly url: URL;
-  readonly next: number | null;
-  readonly among?: readonly [name: string, value: string][];
-}) {
+export function OlderLink({ href }: { readonly href: string }) {
+  return (
+    <p class="pages" id="older">
+      <a href={href} rel="next">
+        Older
+      </a>
+    </p>
+  );
+}
+
+/** @param among - the fields of the URL that the links keep */
+export function pageLinks(url: URL, next: number | null, among: readonly [name: string, value: string][] = []) {
   const older = new URLSearchParams([...among, ['before', String(next)]]);
   return (
     <>
       {pageBefore(url) !== null && <BackLink href={`?${new URLSearchParams([...among]).toString()}`} />}
-      {next !== null && (
-        <p class="pages" id="older">
-          <a href={`?${older.toString()}`} rel="next">
-            Older
-          </a>
-        </p>
-      )}
+      {next !== null && <OlderLink href={`?${older.toString()}`} />}
     </>
   );
 }

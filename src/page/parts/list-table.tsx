@@ -2,65 +2,55 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import { stateText } from '../../ops/words/event-words.ts';
 
-export function ListTable({
-  id,
-  columns,
-  caption,
-  children,
-}: {
-  readonly id?: string | undefined;
-  readonly columns: readonly Child[];
+type Attributes = Readonly<Record<string, string | undefined>>;
+
+/** @param attributes - of the cells, instead of `data-label` with the name */
+export type Column<Row> = readonly [name: Child, cell: (row: Row) => Child, attributes?: Attributes];
+
+interface TableParts<Row> {
+  readonly id?: string;
   readonly caption?: Child;
-  readonly children?: Child;
-}) {
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  /** a sentence in place of a table without rows */
+  readonly none?: Child;
+  /** the id of a row, for live updates, and the address that Enter opens */
+  readonly rowIs?: (row: Row) => { readonly id: string; readonly 'data-href'?: string };
+  /** the place of the column that names the row */
+  readonly named?: number;
+}
+
+export function DataTable<Row>({ id, caption, columns, rows, none, rowIs, named = 0 }: TableParts<Row>) {
+  if (rows.length === 0 && none !== undefined) return <Notice>{none}</Notice>;
   return (
     <table class="list" id={id}>
       {caption !== undefined && <caption>{caption}</caption>}
       <thead>
         <tr>
-          {columns.map((column) => (
-            <th scope="col">{column}</th>
+          {columns.map(([name]) => (
+            <th scope="col">{name}</th>
           ))}
         </tr>
       </thead>
-      <tbody>{children}</tbody>
+      <tbody>
+        {rows.map((row) => (
+          <tr {...rowIs?.(row)}>
+            {columns.map(([name, cell, attributes = { 'data-label': name as string }], n) =>
+              n === named ? <th scope="row">{cell(row)}</th> : <td {...attributes}>{cell(row)}</td>,
+            )}
+          </tr>
+        ))}
+      </tbody>
     </table>
   );
 }
 
-type Attributes = Readonly<Record<string, string | undefined>>;
-
-export type Column<Row> = readonly [name: Child, cell: (row: Row) => Child, attributes?: Attributes];
-
-export function DataTable<Row>({
-  id,
-  caption,
-  columns,
-  rows,
-  rowIs,
-  named = 0,
-}: {
-  readonly id?: string;
-  readonly caption?: Child;
-  readonly columns: readonly Column<Row>[];
-  readonly rows: readonly Row[];
-  readonly rowIs?: (row: Row) => { readonly id: string; readonly 'data-href'?: string };
-  readonly named?: number;
-}) {
-  return (
-    <ListTable id={id} caption={caption} columns={columns.map(([name]) => name)}>
-      {rows.map((row) => (
-        <tr {...rowIs?.(row)}>
-          {columns.map(([name, cell, attributes = { 'data-label': name as string }], n) =>
-            n === named ? <th scope="row">{cell(row)}</th> : <td {...attributes}>{cell(row)}</td>,
-          )}
-        </tr>
-      ))}
-    </ListTable>
-  );
+/** A column with the forms of each row. */
+export function actsColumn<Row>(name: string, cell: (row: Row) => Child): Column<Row> {
+  return [name, cell, { 'data-label': name, class: 'actions' }];
 }
 
-export function Panel({ id, title, children }: PropsWithChildren<{ readonly id?: string; readonly title: string }>) {
+export function Panel({ id, title, children }: PropsWithChildren<{ readonly id?: string; readonly title: Child }>) {
   return (
     <section class="panel" id={id}>
       <h2>{title}</h2>
@@ -69,7 +59,9 @@ export function Panel({ id, title, children }: PropsWithChildren<{ readonly id?:
   );
 }
 
-export function Facts({ facts }: { readonly facts: readonly (readonly [name: Child, value: Child] | false)[] }) {
+export type FactList = readonly (readonly [name: Child, value: Child] | false)[];
+
+export function Facts({ facts }: { readonly facts: FactList }) {
   return (
     <dl class="facts">
       {facts.map(
@@ -85,6 +77,15 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [name: Chi
   );
 }
 
+/** A sentence in place of an empty list. */
+export function Notice({ id = 'none', children }: PropsWithChildren<{ readonly id?: string }>) {
+  return (
+    <p class="notice" id={id}>
+      {children}
+    </p>
+  );
+}
+
 /** The head of a column of boxes: with the script, a box for all that are shown. */
 export function ChooseHead() {
   return (
@@ -95,10 +96,8 @@ export function ChooseHead() {
   );
 }
 
-export function State({
-  summary,
-}: {
-  readonly summary: Pick<EventSummary, 'state' | 'deadReason' | 'failures' | 'pruned'>;
-}) {
+type Stated = Pick<EventSummary, 'state' | 'deadReason' | 'failures' | 'pruned'>;
+
+export function State({ summary }: { readonly summary: Stated }) {
   return <span class={`state state-${summary.state}`}>{stateText(summary)}</span>;
 }

@@ -1,5 +1,6 @@
 import type { StatsOptions } from '../../ops/stats.ts';
 import { timestamp, relative } from '../../ops/words/format.ts';
+import { LinkRow } from './list-query.tsx';
 
 export function Time({ at, now }: { readonly at: Date; readonly now: Date }) {
   return (
@@ -43,15 +44,8 @@ export function stepsOf({ spanMs, stepMs }: Range, now: Date): Required<StatsOpt
 type Kept = Readonly<Record<string, string>>;
 
 export function Ranges({ current, kept = {} }: { readonly current: Range; readonly kept?: Kept }) {
-  return (
-    <nav class="ranges" aria-label="Time range">
-      {RANGES.map(({ name, label }) => (
-        <a href={rangeQuery(name, kept)} aria-current={name === current.name ? 'true' : undefined}>
-          {label}
-        </a>
-      ))}
-    </nav>
-  );
+  const links = RANGES.map(({ name, label }) => [rangeQuery(name, kept), label, name === current.name] as const);
+  return <LinkRow kind="ranges" label="Time range" links={links} />;
 }
 
 export function rangeQuery(name: Range['name'], kept: Kept): string {

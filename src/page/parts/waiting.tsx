@@ -2,19 +2,19 @@ import type { EventKey } from '../../inbox/event.ts';
 import type { Pause } from '../../inbox/operator/pauses.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/rules/waiting.ts';
+import { heldUp, type HeldUpLanes, heldUpInWords } from '../../ops/pauses.ts';
 import type { Unhandled } from '../../ops/watch.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { blockerInWords, waitInBrief, waitInWords } from '../../ops/words/event-words.ts';
 import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import type { Visit } from '../visit.ts';
-import { eventsHref, eventHref } from './filter-fields.ts';
+import { eventsHref, eventHref, pendingHref } from './filter-fields.ts';
 import { Panel } from './list-table.tsx';
 import { AtEndpoint, StoredText, Listed, listedName } from './stored-text.tsx';
 import { Time } from './time.tsx';
 
-export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly pauses: readonly Pause[] }) {
+export function pausedPanel({ base, now }: Visit, pauses: readonly Pause[]) {
   if (pauses.length === 0) return <></>;
-  const { base, now } = visit;
   return (
     <Panel id="paused" title="Paused">
       <ul>
@@ -48,11 +48,12 @@ export function AfterColon({ reason }: { readonly reason: string | null }) {
   );
 }
 
-function waitingFor({ endpoint, type, waiting, more }: Pause, base: string) {
+function waitingFor(pause: Pause, base: string) {
+  const { waiting, more } = pause;
   if (waiting === 0 && !more) return 'No events are waiting.';
   return (
     <>
-      <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>
+      <a href={pendingHref(base, pause)}>
         {bounded({ count: waiting, more })} {waiting === 1 && !more ? 'event is waiting' : 'events are waiting'}
       </a>
       .
@@ -60,13 +61,7 @@ function waitingFor({ endpoint, type, waiting, more }: Pause, base: string) {
   );
 }
 
-export function UnhandledEvents({
-  visit: { base, now, named },
-  unhandled: { waiting, ignored, ignoredSince },
-}: {
-  readonly visit: Visit;
-  readonly unhandled: Unhandled;
-}) {
+export function unhandledPanel({ base, now, named }: Visit, { waiting, ignored, ignoredSince }: Unhandled) {
   if (waiting.length === 0 && ignored.length === 0) return <></>;
   return (
     <Panel id="unhandled" title="Events without a handler">
@@ -81,7 +76,7 @@ export function UnhandledEvents({
                 has run since <Time at={since} now={now} />
               </>
             )}
-            : <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>{bounded(count)} pending</a>
+            : <a href={pendingHref(base, { endpoint, type })}>{bounded(count)} pending</a>
           </li>
         ))}
         {ignored.map(({ endpoint, type, count, more }) => {
@@ -99,6 +94,19 @@ export function UnhandledEvents({
         })}
       </ul>
     </Panel>
+  );
+}
+
+export async function heldUpWarning({ operated, now }: Visit, lanes: HeldUpLanes) {
+  const words = heldUpInWords(await heldUp(operated.inbox, lanes, now.getTime()));
+  return (
+    <>
+      {words.map((sentence) => (
+        <p class="warning held-up">
+          <StoredText text={sentence} atMost={600} />
+        </p>
+      ))}
+    </>
   );
 }
 
@@ -133,10 +141,10 @@ export function WhyItWaits({ event, wait, base, now }: Waiting) {
   );
 }
 
-function linkTo(key: EventKey, base: string) {
+export function linkTo(key: EventKey, base: string, atMost = 60) {
   return (
     <a href={eventHref(base, key)}>
-      <StoredText text={key.id} atMost={60} />
+      <StoredText text={key.id} atMost={atMost} />
     </a>
   );
 }

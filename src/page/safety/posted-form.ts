@@ -2,8 +2,8 @@ import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { By } from '../../inbox/operator/acts.ts';
 import { bytes } from '../../ops/words/format.ts';
-import { MAX_REASON } from '../parts/act-form.tsx';
 import type { Frame, PageContext, PageEnv } from '../frame.tsx';
+import { MAX_REASON } from '../parts/form-fields.tsx';
 
 /** Lets a form through if its visitor is an operator, its size is allowed, and its token is the visitor's. */
 export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<PageEnv> {

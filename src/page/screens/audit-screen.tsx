@@ -4,8 +4,9 @@ import { number } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { hrefOf } from '../parts/filter-fields.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
-import { pageBefore, PageLinks } from '../parts/list-query.tsx';
-import { DataTable } from '../parts/list-table.tsx';
+import { Field } from '../parts/form-fields.tsx';
+import { LinkRow, pageBefore, pageLinks } from '../parts/list-query.tsx';
+import { DataTable, Notice } from '../parts/list-table.tsx';
 import { LongText, NO_REASON, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -43,12 +44,12 @@ async function linesOf(query: AuditQuery, filter: AuditFilter, visit: Visit) {
   return (
     <div id="live">
       {lines.length === 0 ? (
-        <p class="notice" id="none">
+        <Notice>
           {noneInWords({ isFiltered, isFurther, next })}
           {!isFiltered &&
             !isFurther &&
             ' Every action of an operator appears here, such as a rerun, a pause, a prune or an export.'}
-        </p>
+        </Notice>
       ) : (
         <DataTable
           id="audit"
@@ -75,7 +76,7 @@ async function linesOf(query: AuditQuery, filter: AuditFilter, visit: Visit) {
           ]}
         />
       )}
-      <PageLinks url={visit.url} next={next} among={auditFields(query)} />
+      {pageLinks(visit.url, next, auditFields(query))}
     </div>
   );
 }
@@ -122,31 +123,29 @@ function filterForm(query: AuditQuery, { base, now }: Visit) {
   ] as const;
   return (
     <>
-      <nav class="ranges" aria-label="Day">
-        {days.map(([day, word]) => (
-          <a href={auditHref(base, { ...query, day })} aria-current={day === query.day ? 'true' : undefined}>
-            {word}
-          </a>
-        ))}
-      </nav>
+      <LinkRow
+        kind="ranges"
+        label="Day"
+        links={days.map(([day, word]) => [auditHref(base, { ...query, day }), word, day === query.day])}
+      />
       <form method="get" action={`${base}/audit`} class="filters panel" id="filters" role="search" aria-label="Filter">
         <div class="row">
-          <label class="field">
-            <span>By</span>{' '}
-            <input
-              type="text"
-              name="actor"
-              value={query.actor}
-              placeholder="ada"
-              maxlength={LONGEST_NAME}
-              autocomplete="off"
-              spellcheck={false}
-            />
-          </label>
-          <label class="field">
-            <span>On this day (UTC)</span>{' '}
-            <input type="date" name="day" value={query.filter === null ? '' : query.day} max={dayOf(now)} />
-          </label>
+          <Field
+            label="By"
+            name="actor"
+            value={query.actor}
+            placeholder="ada"
+            maxlength={LONGEST_NAME}
+            autocomplete="off"
+            spellcheck={false}
+          />
+          <Field
+            label="On this day (UTC)"
+            type="date"
+            name="day"
+            value={query.filter === null ? '' : query.day}
+            max={dayOf(now)}
+          />
           <div class="actions">
             <button type="submit" class="primary">
               Filter

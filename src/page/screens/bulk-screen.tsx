@@ -9,15 +9,16 @@ import { ACT_WORDS, doneOf, sentenceOf, stateInWords } from '../../ops/words/act
 import { causeOfDeath, causeOfRetry, resultInWords } from '../../ops/words/event-words.ts';
 import { age, number, percent, plural, withDead } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
-import { ActForm, heldUpWarning, ReasonField } from '../parts/act-form.tsx';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
-import { pageBefore, PageLinks } from '../parts/list-query.tsx';
-import { DataTable, Facts, Panel } from '../parts/list-table.tsx';
+import { pageBefore, pageLinks } from '../parts/list-query.tsx';
+import { DataTable, Facts, Panel, type FactList, Notice } from '../parts/list-table.tsx';
 import { NO_REASON, Reason, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { countedOutcome, outcomeInShort, outcomePanel } from './bulk-fates.tsx';
+import { heldUpWarning } from '../parts/waiting.tsx';
+import { ActForm, ReasonField } from '../parts/form-fields.tsx';
 
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
   const { base, now, lasting } = visit;
@@ -46,18 +47,7 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
     current: '/bulks',
     content: (
       <div id="live">
-        {isBegun(visit.url) && !hasEnded(bulk) && bulk.stopped === null && (
-          <p class="notice" role="status" id="begun">
-            {bulk.state === 'running' ? (
-              'The run has begun. It continues even if you leave this page.'
-            ) : (
-              <>
-                The run has not begun yet. If it does not begin soon, check the <a href={`${base}/health`}>Health</a>{' '}
-                screen to see whether the inbox can be written to.
-              </>
-            )}
-          </p>
-        )}
+        {isBegun(visit.url) && !hasEnded(bulk) && bulk.stopped === null && begunNotice(bulk, base)}
         <p id="sentence" class={bulk.state === 'previewed' || bulk.stopped !== null ? 'notice' : undefined}>
           {sentenceOf(bulk)}
           {bulk.stopped !== null && <> It has {stateInWords(bulk)}.</>}
@@ -74,7 +64,22 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
   };
 }
 
-async function factsOf(bulk: Bulk, visit: Visit): Promise<Parameters<typeof Facts>[0]['facts']> {
+function begunNotice({ state }: Bulk, base: string) {
+  return (
+    <p class="notice" role="status" id="begun">
+      {state === 'running' ? (
+        'The run has begun. It continues even if you leave this page.'
+      ) : (
+        <>
+          The run has not begun yet. If it does not begin soon, check the <a href={`${base}/health`}>Health</a> screen
+          to see whether the inbox can be written to.
+        </>
+      )}
+    </p>
+  );
+}
+
+async function factsOf(bulk: Bulk, visit: Visit): Promise<FactList> {
   const { act, actor, reason, force, state, createdAt, startedAt, endedAt } = bulk;
   const cause = await causeOf(bulk, visit);
   const time = (name: string, at: Date | null) => at !== null && ([name, <Time at={at} now={visit.now} />] as const);
@@ -117,10 +122,9 @@ function leftAlone({ act, counts }: Bulk) {
   const { done: _, ...others } = counts;
   if (Object.values(others).every((count) => count === 0)) return <></>;
   return (
-    <section class="panel" id="left-alone">
-      <h2>Events not {ACT_WORDS[act].done}</h2>
+    <Panel id="left-alone" title={`Events not ${ACT_WORDS[act].done}`}>
       {resultsOf(act, others)}
-    </section>
+    </Panel>
   );
 }
 
@@ -158,18 +162,21 @@ function progressOf(bulk: Bulk, now: Date) {
   );
 }
 
+const FROZEN = 'Events that began to match after the preview are not included.';
+const UNFIT = `Invalid events that do not fit the current schemas stay unchanged. ${FROZEN}`;
+
 const WHAT_COMES = {
-  rerun:
-    'The events become pending, and their handlers run again. Invalid events that do not fit the current schemas ' +
-    'stay unchanged. Events ' +
-    'that began to match after the preview are not included.',
-  discard:
-    'The events become discarded: no handler runs, but you can rerun them later. Invalid events that do not fit the ' +
-    'current schemas stay unchanged. Events that began to match after the preview are not included.',
+  rerun: `The events become pending, and their handlers run again. ${UNFIT}`,
+  discard: `The events become discarded: no handler runs, but you can rerun them later. ${UNFIT}`,
   'retry-now':
     'The events skip their backoff and become due now. Failures still count: an event that fails its last ' +
-    'attempt becomes dead. Events that began to match after the preview are not included.',
+    `attempt becomes dead. ${FROZEN}`,
 } as const satisfies Record<Bulk['act'], string>;
+
+const UNDER_WAY =
+  'If the process that is running this bulk action ends, this page shows that within about a minute and lets you run ' +
+  'the rest.';
+const STOPPED = 'It has stopped. Run the rest to continue; no event is changed twice.';
 
 function buttonFor({ act, total }: Bulk): string {
   const events = plural(total, 'event');
@@ -190,16 +197,7 @@ function actsOn(bulk: Bulk, visit: Visit, warning: Child) {
   return (
     <section class="panel" id="acts" data-offers>
       <h2>{isPreview ? 'Run it?' : isUnderWay(bulk) ? 'Cancel the rest?' : 'Run the rest?'}</h2>
-      {isPreview ? (
-        <p>{WHAT_COMES[bulk.act]}</p>
-      ) : (
-        <p>
-          {isUnderWay(bulk)
-            ? 'If the process that is running this bulk action ends, this page shows that within about a minute and ' +
-              'lets you run the rest.'
-            : 'It has stopped. Run the rest to continue; no event is changed twice.'}
-        </p>
-      )}
+      <p>{isPreview ? WHAT_COMES[bulk.act] : isUnderWay(bulk) ? UNDER_WAY : STOPPED}</p>
       {warning}
       <div class="actions">
         <div id="cancel">
@@ -245,11 +243,11 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
     content: (
       <div id="live">
         {bulks.length === 0 ? (
-          <p class="notice" id="none">
+          <Notice>
             {before === null
               ? 'No bulk actions yet. Start one from a group on the Dead events screen, or from a filter on the Events screen.'
               : 'No older bulk actions.'}
-          </p>
+          </Notice>
         ) : (
           <DataTable
             id="bulks"
@@ -274,7 +272,7 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
             ]}
           />
         )}
-        <PageLinks url={url} next={bulks.length === PAGE ? (bulks.at(-1)?.id ?? null) : null} />
+        {pageLinks(url, bulks.length === PAGE ? (bulks.at(-1)?.id ?? null) : null)}
       </div>
     ),
   };

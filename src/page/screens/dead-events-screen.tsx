@@ -5,12 +5,13 @@ import { deadGroups, retryGroups } from '../../ops/find.ts';
 import { causeOfDeath, causeOfRetry } from '../../ops/words/event-words.ts';
 import { number, bounded, withDead } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
-import { ActForm, ExportMenu, mayExport } from '../parts/act-form.tsx';
 import { eventsHref, eventHref } from '../parts/filter-fields.ts';
-import { ChooseHead, DataTable, type Column, Panel } from '../parts/list-table.tsx';
+import { ChooseHead, DataTable, type Column, Panel, Notice, actsColumn } from '../parts/list-table.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
+import { mayExport, ExportMenu } from '../parts/export-menu.tsx';
+import { ActForm } from '../parts/form-fields.tsx';
 
 export async function deadEventsScreen(visit: Visit): Promise<Screen> {
   const { operated, visitor, now } = visit;
@@ -24,9 +25,7 @@ export async function deadEventsScreen(visit: Visit): Promise<Screen> {
     content: (
       <div id="live">
         {groups.length === 0 ? (
-          <p class="notice" id="none">
-            No event is dead. Dead events appear here, grouped by last error.
-          </p>
+          <Notice>No event is dead. Dead events appear here, grouped by last error.</Notice>
         ) : (
           <>
             <p id="intro">
@@ -35,9 +34,7 @@ export async function deadEventsScreen(visit: Visit): Promise<Screen> {
               {isOperator && ' Each action shows a preview first.'}
             </p>
             {groups.length >= MOST_GROUPS && (
-              <p class="notice" id="more">
-                Only the {number(groups.length)} largest groups are shown.
-              </p>
+              <Notice id="more">Only the {number(groups.length)} largest groups are shown.</Notice>
             )}
             {mayExport(visit) && (
               <section class="actions" id="acts" aria-label="Actions on all dead events">
@@ -60,8 +57,13 @@ export async function deadEventsScreen(visit: Visit): Promise<Screen> {
               choice: CHOICE,
             })}
             {mayExport(visit) && (
-              <ActForm visit={visit} to="/maintenance/export" id={CHOICE} label="Actions on the selected groups">
-                <input type="hidden" name="state" value="dead" />
+              <ActForm
+                visit={visit}
+                to="/maintenance/export"
+                id={CHOICE}
+                label="Actions on the selected groups"
+                hidden={[['state', 'dead']]}
+              >
                 <div class="actions chosen" id="chosen">
                   <span id="chosen-count">Selected:</span>
                   <ExportMenu visit={visit} id="export-chosen" what="" />
@@ -128,33 +130,27 @@ function groupTable<Group extends DeadGroup | RetryGroup>(
     ),
     { 'data-col': 'choose' },
   ];
-  const action: Column<Group> = [
-    'action',
-    (group) => {
-      const cause = oneLine(causeOf(group), 80);
-      const ofGroup = { ...filter, fingerprint: group.fingerprint };
-      return (
-        <>
-          {acts.map(([act, words]) => (
-            <ActForm visit={visit} to="/bulks" label={`${words}: ${cause}`}>
-              <input type="hidden" name="act" value={act} />
-              {filter.retrying === true && <input type="hidden" name="retrying" value="yes" />}
-              <input type="hidden" name="fingerprint" value={group.fingerprint} />
-              <button type="submit">{words}…</button>
-            </ActForm>
-          ))}
-          <ExportMenu
+  const action = actsColumn('action', (group: Group) => {
+    const { fingerprint } = group;
+    const cause = oneLine(causeOf(group), 80);
+    const retrying = filter.retrying === true ? [['retrying', 'yes'] as const] : [];
+    const menu = { id: `export-${prefix}${fingerprint}`, label: cause, filter: { ...filter, fingerprint } };
+    return (
+      <>
+        {acts.map(([act, words]) => (
+          <ActForm
             visit={visit}
-            id={`export-${prefix}${group.fingerprint}`}
-            what="group"
-            label={cause}
-            filter={ofGroup}
-          />
-        </>
-      );
-    },
-    { 'data-label': 'action', class: 'actions' },
-  ];
+            to="/bulks"
+            label={`${words}: ${cause}`}
+            hidden={[['act', act], ...retrying, ['fingerprint', fingerprint]]}
+          >
+            <button type="submit">{words}…</button>
+          </ActForm>
+        ))}
+        <ExportMenu visit={visit} what="group" {...menu} />
+      </>
+    );
+  });
   return (
     <DataTable
       id={id}

@@ -1,23 +1,23 @@
 import { isFarAhead } from '../../events/instant.ts';
-import type { Child } from 'hono/jsx';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import { isImportedId, type StoredEvent, type EventKey } from '../../inbox/event.ts';
 import type { Act as ActName } from '../../inbox/operator/acts.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/decide-act.ts';
 import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../processing/endpoint.ts';
-import { ActForm, heldUpWarning, Copyable, ReasonField } from '../parts/act-form.tsx';
 import { bytes, number, plural } from '../../ops/words/format.ts';
 import { eventHref, eventsHref, pauseHref } from '../parts/filter-fields.ts';
-import { Facts, State, Panel } from '../parts/list-table.tsx';
-import { StoredText } from '../parts/stored-text.tsx';
+import { Facts, State, Panel, type FactList } from '../parts/list-table.tsx';
+import { StoredText, Copyable } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import { timelineOf } from './timeline.tsx';
 import { oneLine } from '../../printable.ts';
-import { WhyItWaits } from '../parts/waiting.tsx';
+import { WhyItWaits, heldUpWarning } from '../parts/waiting.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { eventBody } from '../parts/body-views.tsx';
+import { ActForm, ReasonField } from '../parts/form-fields.tsx';
 
 export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> {
   const { base, operated } = visit;
@@ -101,10 +101,7 @@ const STANDING = {
   discarded: 'No handler will run: it',
 } as const satisfies Record<Exclude<EventSummary['state'], 'dead'>, string>;
 
-function factsOf(
-  { base, now, visitor }: Visit,
-  { summary, event }: EventHistory,
-): Parameters<typeof Facts>[0]['facts'] {
+function factsOf({ base, now, visitor }: Visit, { summary, event }: EventHistory): FactList {
   const { type, endpoint, entity, fingerprint, attempts, failures, redeliveries, conflicts, settledAt } = summary;
   const unknown = <span class="muted">unknown</span>;
   return [
@@ -217,17 +214,7 @@ function actsOn(visit: Visit, summary: EventSummary, warning: Child) {
   );
 }
 
-/** Opened by a click or a key, and confirmed by a button: neither alone does anything. */
-function Act({
-  visit,
-  summary,
-  act,
-  title,
-  button,
-  force = false,
-  warning = <></>,
-  children,
-}: {
+type ActParts = PropsWithChildren<{
   readonly visit: Visit;
   readonly summary: EventSummary;
   readonly act: ActName;
@@ -235,17 +222,22 @@ function Act({
   readonly button: string;
   readonly force?: boolean;
   readonly warning?: Child;
-  readonly children: Child;
-}) {
+}>;
+
+/** Opened by a click or a key, and confirmed by a button: neither alone does anything. */
+function Act({ visit, summary, act, title, button, force = false, warning, children }: ActParts) {
   return (
     // A rerun of a processed event has its own id, so that an update does not change the form that somebody fills in.
     <details class="act" id={force ? 'rerun-again' : act}>
       <summary>{title}</summary>
       <p>{children}</p>
       {warning}
-      <ActForm visit={visit} to={`${eventHref('', summary)}/${act}`} label={button}>
-        <input type="hidden" name="state" value={summary.state} />
-        {force && <input type="hidden" name="force" value="yes" />}
+      <ActForm
+        visit={visit}
+        to={`${eventHref('', summary)}/${act}`}
+        label={button}
+        hidden={[['state', summary.state], ...(force ? [['force', 'yes'] as const] : [])]}
+      >
         <ReasonField isRequired={act === 'discard' || force} />
         <button type="submit" class={act === 'discard' ? undefined : 'primary'}>
           {button}

@@ -9,7 +9,7 @@ import { beginningQuery, furtherQuery, BackLink } from '../parts/list-query.tsx'
 import { Shortened } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { EventsTable } from './events-table.tsx';
-import { actsOnAll, ActsOnChosen, actedOn } from './list-acts.tsx';
+import { actsOnAll, actsOnChosen, actedOn } from './list-acts.tsx';
 import { findListing, type Listed, type Listing } from './listing.ts';
 
 export async function eventsScreen(visit: Visit): Promise<Screen> {
@@ -83,11 +83,8 @@ function found(
 ) {
   if (events.length > 0) {
     const mayRetryNow = events.some(({ state, failures }) => state === 'pending' && failures > 0);
-    return (
-      <ActsOnChosen visit={visit} mayRetryNow={mayRetryNow}>
-        <EventsTable events={events} waits={waits} visit={visit} order={reading === null ? order : null} />
-      </ActsOnChosen>
-    );
+    const table = { events, waits, visit, order: reading === null ? order : null };
+    return actsOnChosen(visit, mayRetryNow, <EventsTable {...table} />);
   }
   if (next !== null) return <></>;
   return (

@@ -5,12 +5,11 @@ import type { Processing } from '../../ops/watch.ts';
 import { stats, type Stats } from '../../ops/stats.ts';
 import { age, bounded, latency, percent, plural } from '../../ops/words/format.ts';
 import { VERSION } from '../../version.ts';
-import { eventHref } from '../parts/filter-fields.ts';
-import { UnhandledEvents } from '../parts/waiting.tsx';
 import { DataTable, Facts, Panel } from '../parts/list-table.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
+import { unhandledPanel, linkTo } from '../parts/waiting.tsx';
 
 export async function healthScreen(visit: Visit): Promise<Screen> {
   const { base, now, operated } = visit;
@@ -54,7 +53,7 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
           </Panel>
           {!('problem' in figures) && (
             <>
-              <UnhandledEvents visit={visit} unhandled={figures.unhandled} />
+              {unhandledPanel(visit, figures.unhandled)}
               {processorsPanel(figures.processing, now)}
             </>
           )}
@@ -114,10 +113,7 @@ function standingOf(
             'none'
           ) : (
             <>
-              <a href={eventHref(base, oldestPending)}>
-                <StoredText text={oldestPending.id} atMost={80} />
-              </a>
-              , received <Time at={oldestPending.receivedAt} now={now} />
+              {linkTo(oldestPending, base, 80)}, received <Time at={oldestPending.receivedAt} now={now} />
             </>
           ),
         ],
@@ -159,9 +155,13 @@ function processorsPanel({ processors, missing }: Processing, now: Date) {
       {missing.map(({ endpoint, types, since }) => (
         <p class="warning">
           No processor for <StoredText text={typesText(types)} />
-          {endpoint === '*' ? '' : ' at '}
-          {endpoint === '*' ? <></> : <StoredText text={endpoint} atMost={80} />} has run since{' '}
-          <Time at={since} now={now} />.
+          {endpoint !== '*' && (
+            <>
+              {' at '}
+              <StoredText text={endpoint} atMost={80} />
+            </>
+          )}{' '}
+          has run since <Time at={since} now={now} />.
         </p>
       ))}
       {processors.length === 0 ? (

@@ -1,13 +1,14 @@
-import type { PropsWithChildren } from 'hono/jsx';
+import type { Child } from 'hono/jsx';
 import type { Act } from '../../inbox/operator/acts.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/decide-act.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { actOnAll, type ActedOn } from '../../ops/words/act-words.ts';
-import { ActForm, ExportMenu } from '../parts/act-form.tsx';
 import { asksForAll, filterFields } from '../parts/filter-fields.ts';
 import type { Visit } from '../visit.ts';
 import type { Listed, Listing } from './listing.ts';
+import { ExportMenu } from '../parts/export-menu.tsx';
+import { ActForm } from '../parts/form-fields.tsx';
 
 export function actsOnAll(visit: Visit, filter: EventFilter, actedOn: Readonly<Record<Act, ActedOn>>) {
   if (visit.visitor.role !== 'operator') return <></>;
@@ -39,11 +40,7 @@ function bulkForm(visit: Visit, filter: EventFilter, act: Act, actedOn: ActedOn)
   if (isNone && !mayForce) return <></>;
   const label = isNone ? 'Rerun…' : `${actOnAll(act, actedOn, asksForAll(filter))}…`;
   return (
-    <ActForm visit={visit} to="/bulks" label={label}>
-      <input type="hidden" name="act" value={act} />
-      {filterFields(filter).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
+    <ActForm visit={visit} to="/bulks" label={label} hidden={[['act', act], ...filterFields(filter)]}>
       <button type="submit">{label}</button>
       {mayForce && (
         <label>
@@ -55,12 +52,8 @@ function bulkForm(visit: Visit, filter: EventFilter, act: Act, actedOn: ActedOn)
   );
 }
 
-export function ActsOnChosen({
-  visit,
-  mayRetryNow,
-  children,
-}: PropsWithChildren<{ readonly visit: Visit; readonly mayRetryNow: boolean }>) {
-  if (visit.visitor.role !== 'operator') return <>{children}</>;
+export function actsOnChosen(visit: Visit, mayRetryNow: boolean, list: Child) {
+  if (visit.visitor.role !== 'operator') return <>{list}</>;
   const button = (act: Act, words: string) => (
     <button type="submit" name="act" value={act}>
       {words}
@@ -68,9 +61,8 @@ export function ActsOnChosen({
   );
   return (
     <div id="choice">
-      <ActForm visit={visit} to="/bulks" label="Actions on the selected events">
-        <input type="hidden" name="chosen" value="yes" />
-        {children}
+      <ActForm visit={visit} to="/bulks" label="Actions on the selected events" hidden={[['chosen', 'yes']]}>
+        {list}
         <div class="actions chosen" id="chosen">
           <span id="chosen-count">Selected:</span>
           {button('rerun', 'Rerun…')}

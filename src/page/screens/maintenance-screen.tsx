@@ -7,9 +7,10 @@ import { number, listed, plural } from '../../ops/words/format.ts';
 import { leftInLog } from '../../ops/erase.ts';
 import { copyingCommand, copyInPostgres } from '../../ops/backup.ts';
 import { oneLine } from '../../printable.ts';
-import { ActForm, ExportMenu, ReasonField } from '../parts/act-form.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
+import { ActForm, ReasonField } from '../parts/form-fields.tsx';
+import { ExportMenu } from '../parts/export-menu.tsx';
 
 export async function maintenanceScreen(visit: Visit, preview?: MaintenancePreview): Promise<Screen> {
   return {
@@ -19,11 +20,7 @@ export async function maintenanceScreen(visit: Visit, preview?: MaintenancePrevi
       visit.visitor.role === 'operator' ? (
         <>
           {preview !== undefined && previewOf(visit, preview)}
-          {prunePanel(visit)}
-          {erasePanel(visit)}
-          {exportPanel(visit)}
-          {importPanel(visit)}
-          {backupPanel(visit)}
+          {[prunePanel, erasePanel, exportPanel, importPanel, backupPanel].map((panel) => panel(visit))}
         </>
       ) : (
         <p class="notice">
@@ -240,7 +237,6 @@ function prunePreview(visit: Visit, preview: PreviewOf<'prune'>) {
   const ofTypes =
     types.length === 0 ? 'of all types' : `of type ${types.map((type) => oneLine(type, 60)).join(' or ')}`;
   const atEndpoint = endpoint === '' ? '' : `, at the endpoint ${oneLine(endpoint, 60)}`;
-  const hidden = (name: string, value: string) => <input type="hidden" name={name} value={value} />;
   return (
     <Confirmation found={count}>
       <p>
@@ -251,13 +247,20 @@ function prunePreview(visit: Visit, preview: PreviewOf<'prune'>) {
         <p>Dead, ignored and discarded events cannot be rerun after they are pruned.</p>
       )}
       {count > 0 && (
-        <ActForm visit={visit} to="/maintenance/prune" label="Confirm the prune">
+        <ActForm
+          visit={visit}
+          to="/maintenance/prune"
+          label="Confirm the prune"
+          hidden={[
+            ['olderThanDays', String(olderThanDays)],
+            ['settledBefore', settledBefore.toISOString()],
+            ...states.map((state) => ['states', state] as const),
+            ...types.map((type) => ['types', type] as const),
+            ...(endpoint === '' ? [] : [['endpoint', endpoint] as const]),
+            ['confirm', String(count)],
+          ]}
+        >
           <p>{LOSES.prune}</p>
-          {hidden('olderThanDays', String(olderThanDays))}
-          {hidden('settledBefore', settledBefore.toISOString())}
-          {states.map((state) => hidden('states', state))}
-          {types.map((type) => hidden('types', type))}
-          {endpoint !== '' && hidden('endpoint', endpoint)}
           {confirm(visit, count, again, 'To confirm, type the number of events', 'numeric', 'Prune')}
         </ActForm>
       )}
@@ -282,9 +285,13 @@ function erasePreview(visit: Visit, { entity, report, again }: PreviewOf<'erase'
       )}
       {erased + inProcessing === 0 && left !== null && <p>{left}</p>}
       {erased > 0 && (
-        <ActForm visit={visit} to="/maintenance/erase" label="Confirm the erasure">
+        <ActForm
+          visit={visit}
+          to="/maintenance/erase"
+          label="Confirm the erasure"
+          hidden={Object.entries({ entity, confirm: String(erased) })}
+        >
           <p>{LOSES.erase}</p>
-          <input type="hidden" name="entity" value={entity} />
           {confirm(visit, erased, again, 'To confirm, type the name shown above', undefined, 'Erase')}
         </ActForm>
       )}
@@ -315,7 +322,6 @@ function confirm(
 ) {
   return (
     <>
-      <input type="hidden" name="confirm" value={String(count)} />
       {again !== undefined && (
         <p class="warning" role="alert" id="again">
           {again.message}

@@ -6,7 +6,7 @@ import { type SinceRelease, type TypeChange, type Changes, brokenInWords, failin
 import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { age, bounded, number, plural } from '../../ops/words/format.ts';
 import { calmText, sinceText, warningsOf, type Warning } from '../../ops/health.ts';
-import { eventHref, eventsHref } from '../parts/filter-fields.ts';
+import { eventHref, eventsHref, pendingHref } from '../parts/filter-fields.ts';
 import { AfterColon, TypeAt, Culprit } from '../parts/waiting.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Visit } from '../visit.ts';
@@ -196,12 +196,12 @@ function blockedInWords({ blocked, more }: TroubleOf<'blocked'>, base: string, n
 }
 
 function pausedInWords(pause: Pause, base: string, now: Date) {
-  const { endpoint, type, since, actor, reason, waiting, more } = pause;
+  const { since, actor, reason, waiting, more } = pause;
   const isOne = waiting === 1 && !more;
   return (
     <>
       <strong>
-        <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>
+        <a href={pendingHref(base, pause)}>
           {bounded({ count: waiting, more })} {isOne ? 'event' : 'events'} of <TypeAt of={pause} />{' '}
           {isOne ? 'is waiting' : 'are waiting'}
         </a>

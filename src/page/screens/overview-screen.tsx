@@ -17,7 +17,7 @@ import { LatencyChart } from '../charts/latency-chart.tsx';
 import { OutcomesChart } from '../charts/outcomes-chart.tsx';
 import { AtEndpoint, breaking, EntityName, Shortened } from '../parts/stored-text.tsx';
 import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
-import { PausedTypes, UnhandledEvents, WaitInBrief, WhyItWaits } from '../parts/waiting.tsx';
+import { WaitInBrief, WhyItWaits, pausedPanel, unhandledPanel } from '../parts/waiting.tsx';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
 import { Time, rangeOf, Ranges, stepsOf } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -61,8 +61,11 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
           </div>
           {tiles(visit, figures, range.label)}
           {/* The headline tells of the other pauses, and of types without a processor. */}
-          <PausedTypes visit={visit} pauses={pauses.filter((pause) => !told.includes(pause))} />
-          <UnhandledEvents visit={visit} unhandled={{ ...figures.unhandled, waiting: [] }} />
+          {pausedPanel(
+            visit,
+            pauses.filter((pause) => !told.includes(pause)),
+          )}
+          {unhandledPanel(visit, { ...figures.unhandled, waiting: [] })}
           {waitingLongest(visit, stuck)}
           <LatencyChart {...span} total={figures.answerMs} />
         </div>

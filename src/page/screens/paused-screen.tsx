@@ -3,13 +3,13 @@ import type { Pause } from '../../inbox/operator/pauses.ts';
 import { LONGEST_OF_LANE } from '../../inbox/rules/pauses.ts';
 import { namedEndpoints, pausedTypes, strangerInWords } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
-import { ActForm, ReasonField } from '../parts/act-form.tsx';
-import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
+import { DataTable, type Column, Panel, Notice } from '../parts/list-table.tsx';
 import { TypeAt } from '../parts/waiting.tsx';
-import { eventsHref } from '../parts/filter-fields.ts';
 import { Reason, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
+import { ActForm, ReasonField } from '../parts/form-fields.tsx';
+import { pendingHref } from '../parts/filter-fields.ts';
 
 export async function pausedScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
@@ -20,13 +20,7 @@ export async function pausedScreen(visit: Visit): Promise<Screen> {
     content: (
       <>
         <div id="live">
-          {pauses.length === 0 ? (
-            <p class="notice" id="none">
-              No types are paused.
-            </p>
-          ) : (
-            pausesTable(pauses, named, visit)
-          )}
+          {pauses.length === 0 ? <Notice>No types are paused.</Notice> : pausesTable(pauses, named, visit)}
         </div>
         {visit.visitor.role === 'operator' && pauseForm(named, visit)}
       </>
@@ -39,9 +33,7 @@ function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: 
   const resume: Column<Pause> = [
     'resume',
     ({ type, endpoint }) => (
-      <ActForm visit={visit} to="/paused/resume" label={`Resume ${type}`}>
-        <input type="hidden" name="type" value={type} />
-        <input type="hidden" name="endpoint" value={endpoint} />
+      <ActForm visit={visit} to="/paused/resume" label={`Resume ${type}`} hidden={Object.entries({ type, endpoint })}>
         <ReasonField />
         <button type="submit" class="primary">
           Resume
@@ -72,11 +64,7 @@ function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: 
         ['reason', ({ reason }) => <Reason reason={reason} atMost={300} />],
         [
           'waiting',
-          ({ endpoint, type, waiting, more }) => (
-            <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>
-              {bounded({ count: waiting, more })}
-            </a>
-          ),
+          (pause) => <a href={pendingHref(base, pause)}>{bounded({ count: pause.waiting, more: pause.more })}</a>,
         ],
         ...(visitor.role === 'operator' ? [resume] : []),
       ]}
@@ -91,6 +79,7 @@ function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: 
  */
 function pauseForm(named: readonly string[], visit: Visit) {
   const { searchParams } = visit.url;
+  const [usual = 'default'] = named.length === 1 ? named : [];
   return (
     <Panel id="pause" title="Pause a type">
       <p>
@@ -99,38 +88,8 @@ function pauseForm(named: readonly string[], visit: Visit) {
       </p>
       <div class="actions">
         <ActForm visit={visit} to="/paused/pause" label="Pause a type">
-          <label>
-            Type{' '}
-            <input
-              type="text"
-              name="type"
-              list="known-types"
-              value={searchParams.get('type') ?? ''}
-              maxlength={LONGEST_OF_LANE.type}
-              required
-            />
-          </label>{' '}
-          <datalist id="known-types">
-            {eventTypes.map((type) => (
-              <option value={type} />
-            ))}
-          </datalist>
-          <label>
-            Endpoint{' '}
-            <input
-              type="text"
-              name="endpoint"
-              list="known-endpoints"
-              value={searchParams.get('endpoint') ?? (named.length === 1 ? named[0] : 'default')}
-              maxlength={LONGEST_OF_LANE.endpoint}
-              required
-            />
-          </label>{' '}
-          <datalist id="known-endpoints">
-            {named.map((endpoint) => (
-              <option value={endpoint} />
-            ))}
-          </datalist>
+          {suggestedField('Type', 'type', searchParams.get('type') ?? '', eventTypes)}
+          {suggestedField('Endpoint', 'endpoint', searchParams.get('endpoint') ?? usual, named)}
           <ReasonField />{' '}
           <label>
             <input type="checkbox" name="unseen" value="yes" /> allow a type that has no processor and no events yet
@@ -139,5 +98,21 @@ function pauseForm(named: readonly string[], visit: Visit) {
         </ActForm>
       </div>
     </Panel>
+  );
+}
+
+function suggestedField(label: string, name: 'type' | 'endpoint', value: string, suggested: readonly string[]) {
+  const list = `known-${name}s`;
+  return (
+    <>
+      <label>
+        {label} <input type="text" name={name} list={list} value={value} maxlength={LONGEST_OF_LANE[name]} required />
+      </label>{' '}
+      <datalist id={list}>
+        {suggested.map((each) => (
+          <option value={each} />
+        ))}
+      </datalist>
+    </>
   );
 }

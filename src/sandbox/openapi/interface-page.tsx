@@ -5,7 +5,7 @@ import { eventTypes, EVENT_MEANINGS, type EventType } from '../../events/event-t
 import type { Logger } from '../../host/logger.ts';
 import { ASSETS } from '../../page/asset-texts.ts';
 import { PageHead } from '../../page/layout.tsx';
-import { ListTable } from '../../page/parts/list-table.tsx';
+import { DataTable } from '../../page/parts/list-table.tsx';
 import { type Assumptions, ASSUMPTIONS, type AssumptionId } from '../assumptions.ts';
 import { ERROR_CODES, ERROR_EXTRAS, OUTAGES, type ErrorCode } from '../errors.ts';
 import { createOwnPage } from '../own-page.ts';
@@ -140,28 +140,16 @@ function Contents({ links }: { readonly links: readonly (readonly [id: string, t
 
 function AssumptionTable({ assumptions }: { readonly assumptions: Assumptions }) {
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">number</th>
-          <th scope="col">about</th>
-          <th scope="col">assumption</th>
-          <th scope="col">values</th>
-        </tr>
-      </thead>
-      <tbody>
-        {(Object.keys(ASSUMPTIONS) as readonly AssumptionId[]).map((id) => (
-          <tr id={id}>
-            <th scope="row">{id}</th>
-            <td data-label="about">{ASSUMPTIONS[id].about}</td>
-            <td data-label="why">{ASSUMPTIONS[id].decision}</td>
-            <td data-label="values">
-              {ASSUMPTIONS[id].values.map((name) => `${name} ${String(assumptions[name])}`).join(', ')}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <DataTable
+      rows={Object.keys(ASSUMPTIONS) as readonly AssumptionId[]}
+      rowIs={(id) => ({ id })}
+      columns={[
+        ['number', (id) => id],
+        ['about', (id) => ASSUMPTIONS[id].about],
+        ['assumption', (id) => ASSUMPTIONS[id].decision, { 'data-label': 'why' }],
+        ['values', (id) => ASSUMPTIONS[id].values.map((name) => `${name} ${String(assumptions[name])}`).join(', ')],
+      ]}
+    />
   );
 }
 
@@ -229,21 +217,16 @@ function answerFields({ responses }: oas31.OperationObject, status: number, sche
 function ErrorTable({ codes }: { readonly codes: readonly ErrorCode[] }) {
   const sorted = codes.toSorted((a, b) => ERROR_CODES[a].status - ERROR_CODES[b].status);
   return (
-    <ListTable
-      columns={['code', 'status', 'when', 'more fields']}
-      caption={<>Errors; sandbox faults can also return {Object.keys(OUTAGES).join(', ')}</>}
-    >
-      {sorted.map((code) => (
-        <tr>
-          <th scope="row">
-            <code>{code}</code>
-          </th>
-          <td data-label="status">{ERROR_CODES[code].status}</td>
-          <td data-label="when">{ERROR_CODES[code].cause}</td>
-          <td data-label="more fields">{Object.keys(ERROR_EXTRAS[code].shape).join(', ')}</td>
-        </tr>
-      ))}
-    </ListTable>
+    <DataTable
+      caption={`Errors; sandbox faults can also return ${Object.keys(OUTAGES).join(', ')}`}
+      rows={sorted}
+      columns={[
+        ['code', (code) => <code>{code}</code>],
+        ['status', (code) => ERROR_CODES[code].status],
+        ['when', (code) => ERROR_CODES[code].cause],
+        ['more fields', (code) => Object.keys(ERROR_EXTRAS[code].shape).join(', ')],
+      ]}
+    />
   );
 }
 
@@ -347,20 +330,24 @@ type Bounds = Readonly<
 function FieldTable({ caption, fields }: { readonly caption: string; readonly fields: readonly Field[] }) {
   if (fields.length === 0) return null;
   return (
-    <ListTable columns={['field', 'type', 'required', 'about']} caption={caption}>
-      {fields.map(({ name, type, isRequired, description, assumptions }) => (
-        <tr>
-          <th scope="row">
-            <code>{name}</code>
-          </th>
-          <td data-label="type">{type}</td>
-          <td data-label="required">{isRequired ? 'yes' : 'no'}</td>
-          <td data-label={description === '' && assumptions.length === 0 ? undefined : 'about'}>
-            {description} <Decided marks={assumptions} />
-          </td>
-        </tr>
-      ))}
-    </ListTable>
+    <DataTable
+      caption={caption}
+      rows={fields}
+      columns={[
+        ['field', ({ name }) => <code>{name}</code>],
+        ['type', ({ type }) => type],
+        ['required', ({ isRequired }) => (isRequired ? 'yes' : 'no')],
+        [
+          'about',
+          ({ description, assumptions }) =>
+            (description !== '' || assumptions.length > 0) && (
+              <>
+                {description} <Decided marks={assumptions} />
+              </>
+            ),
+        ],
+      ]}
+    />
   );
 }
 

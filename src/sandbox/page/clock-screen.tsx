@@ -2,7 +2,8 @@ import { timestamp } from '../../ops/words/format.ts';
 import { Time } from '../../page/parts/time.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { NextDue } from '../due.ts';
-import { ListTable, Notice, SandboxForm, sentInto, type SandboxVisit } from './parts.tsx';
+import { SandboxForm, sentInto, type SandboxVisit } from './parts.tsx';
+import { Notice, DataTable } from '../../page/parts/list-table.tsx';
 
 const STEPS = [
   ['1 min', '1 minute'],
@@ -12,10 +13,10 @@ const STEPS = [
 ] as const;
 
 const WHAT = {
-  order: 'order',
-  cart: 'idle cart',
-  delivery: 'delivery attempt',
-} as const satisfies Record<NextDue['what'], string>;
+  order: { name: 'order', folder: 'orders' },
+  cart: { name: 'idle cart', folder: null },
+  delivery: { name: 'delivery attempt', folder: 'deliveries' },
+} as const satisfies Record<NextDue['what'], unknown>;
 
 export function clockScreen(visit: SandboxVisit): Screen {
   const { sandbox, now } = visit;
@@ -66,37 +67,35 @@ export function clockScreen(visit: SandboxVisit): Screen {
           <p class="headline" id="now">
             The {kind} clock shows <time datetime={now.toISOString()}>{timestamp(now)}</time>.
           </p>
-          <Next visit={visit} />
+          {nextDue(visit)}
         </div>
       </>
     ),
   };
 }
 
-function Next({ visit }: { readonly visit: SandboxVisit }) {
-  const next = visit.sandbox.clock.due();
-  if (next.length === 0) {
-    return <Notice>Nothing is due.</Notice>;
-  }
+function nextDue({ sandbox, base, now }: SandboxVisit) {
+  const next = sandbox.clock.due();
+  if (next.length === 0) return <Notice>Nothing is due.</Notice>;
   return (
     <section id="next-part">
       <h2>Due next</h2>
-      <ListTable
+      <DataTable
         id="next"
         rows={next}
-        idOf={({ what, id }) => `due-${what}-${id}`}
+        rowIs={({ what, id }) => ({ id: `due-${what}-${id}` })}
         columns={[
-          { label: 'at', cell: ({ at }) => <Time at={at} now={visit.now} /> },
-          { label: 'what', cell: ({ what }) => WHAT[what] },
-          { label: 'which', cell: (due) => <Which visit={visit} due={due} /> },
+          ['at', ({ at }) => <Time at={at} now={now} />],
+          ['what', ({ what }) => WHAT[what].name],
+          [
+            'which',
+            ({ what, id }) => {
+              const { folder } = WHAT[what];
+              return folder === null ? <code>{id}</code> : <a href={`${base}/${folder}/${id}`}>{id}</a>;
+            },
+          ],
         ]}
       />
     </section>
   );
-}
-
-function Which({ visit: { base }, due: { what, id } }: { readonly visit: SandboxVisit; readonly due: NextDue }) {
-  if (what === 'cart') return <code>{id}</code>;
-  const folder = what === 'order' ? 'orders' : 'deliveries';
-  return <a href={`${base}/${folder}/${id}`}>{id}</a>;
 }

@@ -5,17 +5,9 @@ import { OUTAGES } from '../errors.ts';
 import { FAULT_KINDS, type FaultKind, type PendingFault } from '../faults.ts';
 import { DECLINE_OUTCOMES } from '../payments.ts';
 import { OPERATION_NAMES, OPERATIONS } from '../service-operations.ts';
-import {
-  ActButton,
-  ListTable,
-  Notice,
-  PanelForm,
-  hrefWith,
-  NextPage,
-  pageOfAll,
-  sentInto,
-  type SandboxVisit,
-} from './parts.tsx';
+import { ActButton, PanelForm, pageOfAll, sentInto, type SandboxVisit } from './parts.tsx';
+import { SelectField, Field } from '../../page/parts/form-fields.tsx';
+import { Notice, DataTable, actsColumn, Panel } from '../../page/parts/list-table.tsx';
 
 const WORDS: Readonly<Record<FaultKind, string>> = {
   before: 'outage before the operation is carried out',
@@ -44,66 +36,56 @@ export function faultsScreen(visit: SandboxVisit): Screen {
     content: (
       <>
         <div class="columns">
-          <ServiceFaultForm visit={visit} />
-          <DeliveryFaultForm visit={visit} />
+          {serviceFaultForm(visit)}
+          {deliveryFaultForm(visit)}
         </div>
         <div id="live">
-          <Pending visit={visit} />
-          <PendingOfDeliveries visit={visit} />
+          {pendingFaults(visit)}
+          {pendingDeliveryFaults(visit)}
         </div>
       </>
     ),
   };
 }
 
-function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
+function serviceFaultForm(visit: SandboxVisit) {
   const sent = sentInto(visit, '/faults');
+  const choice = (label: string, name: string, options: readonly (readonly [value: string, words: string])[]) => (
+    <SelectField label={label} name={name} value={sent?.(name)[0]} options={options} />
+  );
   return (
     <PanelForm visit={visit} to="/faults" label="Add an operation fault" submit="Add fault">
-      <Choice
-        label="Kind"
-        name="kind"
-        sent={sent}
-        options={FAULT_KINDS.map((kind) => [kind, `${kind}: ${WORDS[kind]}`])}
-      />
-      <Choice
-        label="Operation (for the first four kinds)"
-        name="operation"
-        sent={sent}
-        options={[['', 'any'], ...OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title] as const)]}
-      />
+      {choice(
+        'Kind',
+        'kind',
+        FAULT_KINDS.map((kind) => [kind, `${kind}: ${WORDS[kind]}`]),
+      )}
+      {choice('Operation (for the first four kinds)', 'operation', [
+        ['', 'any'],
+        ...OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title] as const),
+      ])}
       <TimesField sent={sent} />
-      <Choice
-        label="Outage status"
-        name="status"
-        sent={sent}
-        options={[
-          ['', 'default'],
-          ...Object.entries(OUTAGES).map(([status, what]) => [status, `${status} ${what}`] as const),
-        ]}
-      />
-      <label class="field">
-        <span>Delay in milliseconds (for slow)</span>
-        <input type="number" name="ms" min={0} value={sent?.('ms')[0]} />
-      </label>
-      <Choice
-        label="Decline reason"
-        name="outcome"
-        sent={sent}
-        options={[['', 'default'], ...DECLINE_OUTCOMES.map((outcome) => [outcome, outcome] as const)]}
-      />
+      {choice('Outage status', 'status', [
+        ['', 'default'],
+        ...Object.entries(OUTAGES).map(([status, what]) => [status, `${status} ${what}`] as const),
+      ])}
+      <Field label="Delay in milliseconds (for slow)" type="number" name="ms" min={0} value={sent?.('ms')[0]} />
+      {choice('Decline reason', 'outcome', [
+        ['', 'default'],
+        ...DECLINE_OUTCOMES.map((outcome) => [outcome, outcome] as const),
+      ])}
     </PanelForm>
   );
 }
 
-function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
+function deliveryFaultForm(visit: SandboxVisit) {
   const sent = sentInto(visit, '/delivery-faults');
   return (
     <PanelForm visit={visit} to="/delivery-faults" label="Add a delivery fault" submit="Add a delivery fault">
-      <Choice
+      <SelectField
         label="Fault for the next attempts"
         name="kind"
-        sent={sent}
+        value={sent?.('kind')[0]}
         options={DELIVERY_FAULT_KINDS.map((kind) => [kind, `${kind}: ${DELIVERY_WORDS[kind]}`])}
       />
       <TimesField sent={sent} />
@@ -111,48 +93,13 @@ function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
   );
 }
 
-interface Sent {
-  readonly sent: ReturnType<typeof sentInto>;
+function TimesField({ sent }: { readonly sent: ReturnType<typeof sentInto> }) {
+  return <Field label="How many times" type="number" name="times" min={1} value={sent?.('times')[0] ?? '1'} required />;
 }
 
-function Choice({
-  label,
-  name,
-  sent,
-  options,
-}: Sent & {
-  readonly label: string;
-  readonly name: string;
-  readonly options: readonly (readonly [value: string, words: string])[];
-}) {
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <select name={name}>
-        {options.map(([value, words]) => (
-          <option value={value} selected={sent?.(name)[0] === value}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-function TimesField({ sent }: Sent) {
-  return (
-    <label class="field">
-      <span>How many times</span>
-      <input type="number" name="times" min={1} value={sent?.('times')[0] ?? '1'} required />
-    </label>
-  );
-}
-
-function Pending({ visit }: { readonly visit: SandboxVisit }) {
-  const { rows, next } = pageOfAll(visit.sandbox.faults.list(), visit.url);
-  if (rows.length === 0) {
-    return <Notice>No faults of operations are active.</Notice>;
-  }
+function pendingFaults(visit: SandboxVisit) {
+  const { rows, older } = pageOfAll(visit, '/faults', visit.sandbox.faults.list());
+  if (rows.length === 0) return <Notice>No faults of operations are active.</Notice>;
   return (
     <section id="pending">
       <div class="heading">
@@ -161,32 +108,26 @@ function Pending({ visit }: { readonly visit: SandboxVisit }) {
           Clear all
         </ActButton>
       </div>
-      <ListTable
+      <DataTable
         id="faults"
         rows={rows}
-        idOf={({ id }) => `fault-${id}`}
+        rowIs={({ id }) => ({ id: `fault-${id}` })}
         columns={[
-          { label: 'what', cell: ({ kind }) => `${kind}: ${WORDS[kind]}` },
-          { label: 'operation', cell: (fault) => operationInWords(fault) },
-          { label: 'with', cell: (fault) => detailInWords(fault) },
-          { label: 'times left', cell: ({ timesLeft }) => number(timesLeft) },
-          {
-            label: 'action',
-            isActs: true,
-            cell: ({ id }) => (
-              <ActButton
-                visit={visit}
-                to={`/faults/${id}/remove`}
-                label={`Clear the fault ${id}`}
-                says={`Clear the fault ${id}`}
-              >
+          ['what', ({ kind }) => `${kind}: ${WORDS[kind]}`],
+          ['operation', operationInWords],
+          ['with', detailInWords],
+          ['times left', ({ timesLeft }) => number(timesLeft)],
+          actsColumn('action', ({ id }: PendingFault) => {
+            const label = `Clear the fault ${id}`;
+            return (
+              <ActButton visit={visit} to={`/faults/${id}/remove`} label={label} says={label}>
                 Clear
               </ActButton>
-            ),
-          },
+            );
+          }),
         ]}
       />
-      {next !== null && <NextPage href={hrefWith(`${visit.base}/faults`, { from: next })} />}
+      {older}
     </section>
   );
 }
@@ -202,14 +143,13 @@ function detailInWords({ status, ms, outcome }: PendingFault): string {
   return outcome ?? '–';
 }
 
-function PendingOfDeliveries({ visit }: { readonly visit: SandboxVisit }) {
+const MOST_SHOWN = 50;
+
+function pendingDeliveryFaults(visit: SandboxVisit) {
   const faults = visit.sandbox.faults.ofDeliveries();
-  if (faults.length === 0) {
-    return <Notice id="none-of-deliveries">No delivery faults.</Notice>;
-  }
+  if (faults.length === 0) return <Notice id="none-of-deliveries">No delivery faults.</Notice>;
   return (
-    <section class="panel" id="pending-of-deliveries">
-      <h2>Delivery faults</h2>
+    <Panel id="pending-of-deliveries" title="Delivery faults">
       <ol>
         {faults.slice(0, MOST_SHOWN).map(({ kind, timesLeft }) => (
           <li>
@@ -221,8 +161,6 @@ function PendingOfDeliveries({ visit }: { readonly visit: SandboxVisit }) {
       <ActButton visit={visit} to="/delivery-faults/remove" label="Clear all delivery faults">
         Clear all delivery faults
       </ActButton>
-    </section>
+    </Panel>
   );
 }
-
-const MOST_SHOWN = 50;

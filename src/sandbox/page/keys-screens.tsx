@@ -1,113 +1,82 @@
 import { number, plural } from '../../ops/words/format.ts';
+import { Choices, Field } from '../../page/parts/form-fields.tsx';
+import { actsColumn, type Column, DataTable } from '../../page/parts/list-table.tsx';
 import { isBlank, StoredText } from '../../page/parts/stored-text.tsx';
 import { Time } from '../../page/parts/time.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { CreatedKey, KeyRecord } from '../keys.ts';
 import { unbrokenCurlLine, exampleFor } from '../openapi/example-requests.ts';
 import { PERMISSIONS } from '../service-operations.ts';
-import {
-  ListTable,
-  type Column,
-  hrefWith,
-  NextPage,
-  pageOfAll,
-  Confirmed,
-  Notice,
-  PanelForm,
-  ActButton,
-  ShownOnce,
-  sentInto,
-  type SandboxVisit,
-} from './parts.tsx';
+import { ActButton, confirmedForm, pageOfAll, PanelForm, sentInto, shownOnce, type SandboxVisit } from './parts.tsx';
 
 export function keysScreen(visit: SandboxVisit): Screen {
-  const { sandbox, base, url } = visit;
-  const { rows, next } = pageOfAll(sandbox.keys.list().toReversed(), url);
+  const { sandbox, now } = visit;
+  const { rows, older } = pageOfAll(visit, '/keys', sandbox.keys.list().toReversed());
   const { plan } = sandbox.limits;
+  const hasLimits = rows.some(({ id }) => sandbox.limits.use(id).length > 0);
+  const use: Column<KeyRecord> = [
+    'used',
+    ({ id }) =>
+      sandbox.limits
+        .use(id)
+        .map(({ used, most, length }) => `${number(used)} of ${number(most)} per ${length}`)
+        .join(', '),
+  ];
   return {
     title: 'API keys',
     current: '/keys',
     content: (
       <>
-        <NewKeyForm visit={visit} />
+        {newKeyForm(visit)}
         <div id="live">
           <p id="plan">
-            {plan === null ? 'The plan has custom limits.' : `The plan is ${plan}.`}{' '}
-            {rows.every(({ id }) => sandbox.limits.use(id).length === 0) && 'It has no limits.'}
+            {plan === null ? 'The plan has custom limits.' : `The plan is ${plan}.`} {!hasLimits && 'It has no limits.'}
           </p>
-          {rows.length === 0 ? (
-            <Notice>No keys yet, so every request gets a 401 response.</Notice>
-          ) : (
-            <KeysTable visit={visit} keys={rows} />
-          )}
-          {next !== null && <NextPage href={hrefWith(`${base}/keys`, { from: next })} />}
+          <DataTable
+            id="keys-list"
+            none="No keys yet, so every request gets a 401 response."
+            rows={rows}
+            rowIs={({ id }) => ({ id: `key-${id}` })}
+            columns={[
+              ['name', ({ name }) => <StoredText text={name} atMost={100} />],
+              ['id', ({ id }) => <code>{id}</code>],
+              ['permissions', permissionsInWords],
+              ['created', ({ createdAt }) => <Time at={createdAt} now={now} />],
+              ['expires', ({ expiresAt }) => (expiresAt === null ? 'never' : expiry(expiresAt, now))],
+              ...(hasLimits ? [use] : []),
+              actsColumn('action', (key: KeyRecord) => keyActs(visit, key)),
+            ]}
+          />
+          {older}
         </div>
       </>
     ),
   };
 }
 
-function NewKeyForm({ visit }: { readonly visit: SandboxVisit }) {
+function newKeyForm(visit: SandboxVisit) {
   const sent = sentInto(visit, '/keys');
   return (
     <PanelForm visit={visit} to="/keys" label="Create a key" submit="Create key">
-      <label class="field">
-        <span>Name</span>
-        <input type="text" name="name" value={sent?.('name')[0]} maxlength={200} autocomplete="off" />
-      </label>
-      <fieldset class="choices">
-        <legend>Permissions</legend>
-        {PERMISSIONS.map((permission) => (
-          <label>
-            <input
-              type="checkbox"
-              name="permissions"
-              value={permission}
-              checked={sent?.('permissions').includes(permission) ?? true}
-            />{' '}
-            {permission}
-          </label>
-        ))}
-      </fieldset>
-      <label class="field">
-        <span>Expires after (such as 30 d or 12 h; empty for never)</span>
-        <input type="text" name="expires" value={sent?.('expires')[0]} maxlength={50} autocomplete="off" />
-      </label>
+      <Field label="Name" name="name" value={sent?.('name')[0]} maxlength={200} autocomplete="off" />
+      <Choices
+        legend="Permissions"
+        name="permissions"
+        options={PERMISSIONS}
+        chosen={sent?.('permissions') ?? PERMISSIONS}
+      />
+      <Field
+        label="Expires after (such as 30 d or 12 h; empty for never)"
+        name="expires"
+        value={sent?.('expires')[0]}
+        maxlength={50}
+        autocomplete="off"
+      />
     </PanelForm>
   );
 }
 
-function KeysTable({ visit, keys }: { readonly visit: SandboxVisit; readonly keys: readonly KeyRecord[] }) {
-  const { sandbox, now } = visit;
-  const hasLimits = keys.some(({ id }) => sandbox.limits.use(id).length > 0);
-  const use: Column<KeyRecord> = {
-    label: 'used',
-    cell: ({ id }) =>
-      sandbox.limits
-        .use(id)
-        .map(({ used, most, length }) => `${number(used)} of ${number(most)} per ${length}`)
-        .join(', '),
-  };
-  return (
-    <ListTable
-      id="keys-list"
-      rows={keys}
-      idOf={({ id }) => `key-${id}`}
-      columns={[
-        { label: 'name', cell: ({ name }) => <StoredText text={name} atMost={100} /> },
-        { label: 'id', cell: ({ id }) => <code>{id}</code> },
-        { label: 'permissions', cell: ({ permissions }) => permissionsInWords(permissions) },
-        { label: 'created', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
-        { label: 'expires', cell: (key) => <Expiry at={key.expiresAt} now={now} /> },
-        ...(hasLimits ? [use] : []),
-        { label: 'action', isActs: true, cell: (key) => <KeyActs visit={visit} apiKey={key} /> },
-      ]}
-    />
-  );
-}
-
-function Expiry({ at, now }: { readonly at: Date | null; readonly now: Date }) {
-  if (at === null) return <>never</>;
+function expiry(at: Date, now: Date) {
   return (
     <>
       {at <= now && <span class="state state-dead">expired</span>} <Time at={at} now={now} />
@@ -115,18 +84,15 @@ function Expiry({ at, now }: { readonly at: Date | null; readonly now: Date }) {
   );
 }
 
-function KeyActs({ visit, apiKey: { id, name } }: { readonly visit: SandboxVisit; readonly apiKey: KeyRecord }) {
+function keyActs(visit: SandboxVisit, key: KeyRecord) {
+  const label = `Rotate the key ${key.id}`;
+  const warning = 'Requests that use this key will get a 401 response.';
   return (
     <>
-      <ActButton visit={visit} to={`/keys/${id}/rotate`} label={`Rotate the key ${id}`} says={`Rotate the key ${id}`}>
+      <ActButton visit={visit} to={`/keys/${key.id}/rotate`} label={label} says={label}>
         Rotate
       </ActButton>
-      <Confirmed
-        visit={visit}
-        to={`/keys/${id}/delete`}
-        what={`Delete the key ${nameOf({ id, name })}`}
-        warning="Requests that use this key will get a 401 response."
-      />
+      {confirmedForm(visit, `/keys/${key.id}/delete`, `Delete the key ${nameOf(key)}`, warning)}
     </>
   );
 }
@@ -135,24 +101,25 @@ function nameOf({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string {
   return isBlank(name) ? id : name;
 }
 
-function permissionsInWords(permissions: KeyRecord['permissions']): string {
+function permissionsInWords({ permissions }: KeyRecord): string {
   if (permissions.length === PERMISSIONS.length) return 'all';
   return permissions.length === 0 ? 'none' : permissions.join(', ');
 }
 
-export function createdKeyScreen(visit: SandboxVisit, { id, key, name, permissions }: CreatedKey): Screen {
+export function createdKeyScreen(visit: SandboxVisit, created: CreatedKey): Screen {
+  const { key, permissions } = created;
   const request = exampleFor(permissions);
+  const granted =
+    permissions.length === PERMISSIONS.length ? 'all permissions' : plural(permissions.length, 'permission');
   return {
     title: 'New API key',
     current: '/keys',
-    content: (
-      <ShownOnce
-        value={key}
-        what={`The key ${nameOf({ id, name })}`}
-        note={`It has ${permissions.length === PERMISSIONS.length ? 'all permissions' : plural(permissions.length, 'permission')}. Send the key alone in the Authorization header, without a scheme:`}
-        {...(request !== null && { example: unbrokenCurlLine(visit.service, request, key) })}
-        back={{ href: `${visit.base}/keys`, label: 'Back to the keys' }}
-      />
-    ),
+    content: shownOnce({
+      value: key,
+      what: `The key ${nameOf(created)}`,
+      note: `It has ${granted}. Send the key alone in the Authorization header, without a scheme:`,
+      example: request === null ? undefined : unbrokenCurlLine(visit.service, request, key),
+      back: [`${visit.base}/keys`, 'Back to the keys'],
+    }),
   };
 }

@@ -1,13 +1,12 @@
 import { number, timestamp } from '../../ops/words/format.ts';
-import { Copyable } from '../../page/parts/act-form.tsx';
-import { StoredText } from '../../page/parts/stored-text.tsx';
+import { StoredText, Copyable } from '../../page/parts/stored-text.tsx';
 import { Time } from '../../page/parts/time.tsx';
 import type { Screen } from '../../page/visit.ts';
 import { PLACE_ORDER, unbrokenCurlLine } from '../openapi/example-requests.ts';
 import type { OrderRecord, OrderSummary } from '../orders.ts';
 import { ORDER_STATUSES, type OrderStatus } from '../resources.ts';
-import { Body, Facts, hrefWith, ListTable, MoveButtons, NextPage, Notice, PAGE, StateBadge, usd } from './parts.tsx';
-import type { SandboxVisit } from './parts.tsx';
+import { bodyPanel, moveButtons, pageOfSome, StateBadge, type SandboxVisit } from './parts.tsx';
+import { DataTable, actsColumn, Facts, Panel } from '../../page/parts/list-table.tsx';
 
 /** Orders of one status that the board shows; the list of orders has the rest. */
 const MOST_CARDS = 10;
@@ -21,7 +20,7 @@ export function boardScreen(visit: SandboxVisit): Screen {
     current: '/',
     content: (
       <div id="live">
-        <Tiles visit={visit} />
+        {tilesOf(visit)}
         {isEmpty && (
           <section class="notice" id="none">
             <p>No orders yet. Create an API key, set the variable KEY to it, and create an order:</p>
@@ -32,17 +31,13 @@ export function boardScreen(visit: SandboxVisit): Screen {
             </p>
           </section>
         )}
-        <div class="board">
-          {ORDER_STATUSES.map((status) => (
-            <Lane visit={visit} status={status} count={counts[status]} />
-          ))}
-        </div>
+        <div class="board">{ORDER_STATUSES.map((status) => laneOf(visit, status, counts[status]))}</div>
       </div>
     ),
   };
 }
 
-function Tiles({ visit: { sandbox, base, now } }: { readonly visit: SandboxVisit }) {
+function tilesOf({ sandbox, base, now }: SandboxVisit) {
   const { waiting, dead } = sandbox.deliveries.counts();
   const tiles = [
     ['/clock', sandbox.clock.kind === 'frozen' ? 'Frozen clock' : 'Real clock', timestamp(now)],
@@ -64,27 +59,17 @@ function Tiles({ visit: { sandbox, base, now } }: { readonly visit: SandboxVisit
   );
 }
 
-interface LaneParts {
-  readonly visit: SandboxVisit;
-  readonly status: OrderStatus;
-  readonly count: number;
-}
-
-function Lane({ visit, status, count }: LaneParts) {
+function laneOf(visit: SandboxVisit, status: OrderStatus, count: number) {
   const orders = visit.sandbox.orders.list(MOST_CARDS, { status });
   return (
     <section class="lane" id={`lane-${status}`} aria-labelledby={`lane-${status}-name`}>
       <h2 id={`lane-${status}-name`}>
         <StateBadge state={status} /> <span class="muted">{number(count)}</span>
       </h2>
-      <ul class="cards">
-        {orders.map((order) => (
-          <Card visit={visit} order={order} />
-        ))}
-      </ul>
+      <ul class="cards">{orders.map((order) => cardOf(visit, order))}</ul>
       {count > orders.length && (
         <p>
-          <a href={hrefWith(`${visit.base}/orders`, { status })}>
+          <a href={`${visit.base}/orders?status=${status}`}>
             All {number(count)} {status}
           </a>
         </p>
@@ -93,7 +78,7 @@ function Lane({ visit, status, count }: LaneParts) {
   );
 }
 
-function Card({ visit, order }: { readonly visit: SandboxVisit; readonly order: OrderSummary }) {
+function cardOf(visit: SandboxVisit, order: OrderSummary) {
   const { id, total, customerName, isSubmitted, status, updatedAt } = order;
   return (
     <li class="card" id={`card-${id}`}>
@@ -113,9 +98,13 @@ function Card({ visit, order }: { readonly visit: SandboxVisit; readonly order: 
       <p class="muted">
         <Time at={updatedAt} now={visit.now} />
       </p>
-      <MoveButtons visit={visit} order={order} />
+      {moveButtons(visit, order)}
     </li>
   );
+}
+
+function usd(amount: number): string {
+  return `$${amount.toFixed(2)}`;
 }
 
 export function ordersScreen(visit: SandboxVisit): Screen {
@@ -124,10 +113,9 @@ export function ordersScreen(visit: SandboxVisit): Screen {
   const status = ORDER_STATUSES.find((one) => one === asked) ?? null;
   const before = url.searchParams.get('before');
   const filter = { ...(status !== null && { status }), ...(before !== null && { before }) };
-  const orders = sandbox.orders.list(PAGE + 1, filter);
-  const rows = orders.slice(0, PAGE);
-  const last = rows.at(-1);
-  const hrefOf = ({ id }: OrderSummary): string => `${base}/orders/${id}`;
+  const list = (limit: number) => sandbox.orders.list(limit, filter);
+  const { rows, older } = pageOfSome(visit, '/orders', list, { status });
+  const hrefTo = ({ id }: OrderSummary): string => `${base}/orders/${id}`;
   return {
     title: status === null ? 'All orders' : `Orders: ${status}`,
     current: '/',
@@ -136,27 +124,21 @@ export function ordersScreen(visit: SandboxVisit): Screen {
         <p id="back">
           <a href={base === '' ? '/' : base}>Back to the board</a>
         </p>
-        {rows.length === 0 ? (
-          <Notice>{before === null ? 'No orders.' : 'No older orders.'}</Notice>
-        ) : (
-          <ListTable
-            id="orders"
-            rows={rows}
-            idOf={({ id }) => `order-${id}`}
-            hrefOf={hrefOf}
-            columns={[
-              { label: 'order', cell: (order) => <a href={hrefOf(order)}>{order.id}</a> },
-              { label: 'state', cell: (order) => <StateBadge state={order.status} /> },
-              { label: 'total', cell: ({ total }) => usd(total) },
-              { label: 'customer', cell: ({ customerName }) => <StoredText text={customerName} atMost={60} /> },
-              { label: 'placed', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
-              { label: 'moves', isActs: true, cell: (order) => <MoveButtons visit={visit} order={order} /> },
-            ]}
-          />
-        )}
-        {orders.length > PAGE && last !== undefined && (
-          <NextPage href={hrefWith(`${base}/orders`, { status, before: last.id })} />
-        )}
+        <DataTable
+          id="orders"
+          none={before === null ? 'No orders.' : 'No older orders.'}
+          rows={rows}
+          rowIs={(order) => ({ id: `order-${order.id}`, 'data-href': hrefTo(order) })}
+          columns={[
+            ['order', (order) => <a href={hrefTo(order)}>{order.id}</a>],
+            ['state', (order) => <StateBadge state={order.status} />],
+            ['total', ({ total }) => usd(total)],
+            ['customer', ({ customerName }) => <StoredText text={customerName} atMost={60} />],
+            ['placed', ({ createdAt }) => <Time at={createdAt} now={now} />],
+            actsColumn('moves', (order: OrderSummary) => moveButtons(visit, order)),
+          ]}
+        />
+        {older}
       </div>
     ),
   };
@@ -164,32 +146,33 @@ export function ordersScreen(visit: SandboxVisit): Screen {
 
 export function orderScreen(visit: SandboxVisit, order: OrderRecord): Screen {
   const { sandbox, now } = visit;
-  const charges = sandbox.orders.charges(order.id);
+  const { id, status, isSubmitted, estimatedReadyAt } = order;
+  const charges = sandbox.orders.charges(id);
   return {
-    title: `Order ${order.id}`,
+    title: `Order ${id}`,
     current: '/',
     content: (
       <div id="live">
         <section class="panel" id="standing">
           <Facts
-            facts={{
-              state: (
+            facts={[
+              [
+                'state',
                 <>
-                  <StateBadge state={order.status} /> {order.isSubmitted ? 'submitted' : 'not submitted'}
-                </>
-              ),
-              customer: <StoredText text={order.customerName} atMost={200} />,
-              total: usd(order.total),
-              placed: <Time at={order.createdAt} now={now} />,
-              'last changed': <Time at={order.updatedAt} now={now} />,
-              'estimated ready': order.estimatedReadyAt && <Time at={order.estimatedReadyAt} now={now} />,
-            }}
+                  <StateBadge state={status} /> {isSubmitted ? 'submitted' : 'not submitted'}
+                </>,
+              ],
+              ['customer', <StoredText text={order.customerName} atMost={200} />],
+              ['total', usd(order.total)],
+              ['placed', <Time at={order.createdAt} now={now} />],
+              ['last changed', <Time at={order.updatedAt} now={now} />],
+              estimatedReadyAt !== null && ['estimated ready', <Time at={estimatedReadyAt} now={now} />],
+            ]}
           />
-          <MoveButtons visit={visit} order={order} />
+          {moveButtons(visit, order)}
         </section>
         {charges.length > 0 && (
-          <section class="panel" id="charges">
-            <h2>Charges</h2>
+          <Panel id="charges" title="Charges">
             <ol>
               {charges.map(({ amount, paymentMethodId, state, at }) => (
                 <li>
@@ -198,14 +181,9 @@ export function orderScreen(visit: SandboxVisit, order: OrderRecord): Screen {
                 </li>
               ))}
             </ol>
-          </section>
+          </Panel>
         )}
-        <Body
-          visit={visit}
-          title="Order as JSON"
-          path={`/orders/${order.id}`}
-          body={Buffer.from(JSON.stringify(order.order, null, 2))}
-        />
+        {bodyPanel(visit, 'Order as JSON', `/orders/${id}`, Buffer.from(JSON.stringify(order.order, null, 2)))}
       </div>
     ),
   };

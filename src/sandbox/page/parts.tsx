@@ -1,7 +1,10 @@
-import type { Child, PropsWithChildren } from 'hono/jsx';
-import { ActForm, Copyable } from '../../page/parts/act-form.tsx';
+import type { PropsWithChildren } from 'hono/jsx';
 import { BodyTree, RawText } from '../../page/parts/body-views.tsx';
-import { StoredText } from '../../page/parts/stored-text.tsx';
+import { hrefOf } from '../../page/parts/filter-fields.ts';
+import { ActForm, type HiddenFields } from '../../page/parts/form-fields.tsx';
+import { OlderLink } from '../../page/parts/list-query.tsx';
+import { Panel } from '../../page/parts/list-table.tsx';
+import { Copyable, StoredText } from '../../page/parts/stored-text.tsx';
 import { valuesOf } from '../../page/safety/posted-form.ts';
 import type { Visit } from '../../page/visit.ts';
 import type { Sandbox } from '../create-sandbox.ts';
@@ -14,6 +17,7 @@ export interface SandboxVisit extends Pick<Visit, 'visitor' | 'base' | 'csrf' | 
   readonly sandbox: Sandbox;
   /** unique to this answer; it tells a form that is sent twice */
   readonly sight: string;
+  /** the address of the service, for examples */
   readonly service: string;
   /** a refused form, to show once more as it was filled in */
   readonly sent?: { readonly to: string; readonly form: FormData };
@@ -21,8 +25,7 @@ export interface SandboxVisit extends Pick<Visit, 'visitor' | 'base' | 'csrf' | 
 
 /** The values of the fields of a refused form; `undefined` if another form was sent. */
 export function sentInto({ sent }: SandboxVisit, to: string): ((name: string) => readonly string[]) | undefined {
-  if (sent === undefined || sent.to !== to) return undefined;
-  return (name) => valuesOf(sent.form, name);
+  return sent?.to === to ? (name) => valuesOf(sent.form, name) : undefined;
 }
 
 export function EndpointName({ endpoint }: { readonly endpoint: Endpoint | undefined }) {
@@ -30,75 +33,21 @@ export function EndpointName({ endpoint }: { readonly endpoint: Endpoint | undef
   return endpoint.url === null ? <>a receiver in this process</> : <StoredText text={endpoint.url} atMost={120} />;
 }
 
-export function Facts({ facts }: { readonly facts: Readonly<Record<string, Child>> }) {
-  return (
-    <dl class="facts">
-      {Object.entries(facts)
-        .filter(([, value]) => value !== null)
-        .map(([name, value]) => (
-          <div>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
-  );
-}
-
-export interface Column<Row> {
-  readonly label: string;
-  readonly cell: (row: Row) => Child;
-  readonly isActs?: boolean;
-}
-
-/** A list, on phones one card a row; the first column names the row. */
-export function ListTable<Row>({
-  id,
-  columns: [naming, ...columns],
-  rows,
-  idOf,
-  hrefOf,
-}: {
-  readonly id: string;
-  readonly columns: readonly [Column<Row>, ...Column<Row>[]];
-  readonly rows: readonly Row[];
-  readonly idOf: (row: Row) => string;
-  readonly hrefOf?: (row: Row) => string;
-}) {
-  return (
-    <table class="list" id={id}>
-      <thead>
-        <tr>
-          <th scope="col">{naming.label}</th>
-          {columns.map(({ label }) => (
-            <th scope="col">{label}</th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr id={idOf(row)} data-href={hrefOf?.(row)}>
-            <th scope="row">{naming.cell(row)}</th>
-            {columns.map(({ label, cell, isActs = false }) => (
-              <td data-label={label} class={isActs ? 'actions' : undefined}>
-                {cell(row)}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
+const MOVE_WORDS: Readonly<Record<OrderStatus, string>> = {
+  created: 'Create',
+  confirmed: 'Confirm',
+  ready: 'Mark ready',
+  completed: 'Complete',
+  cancelled: 'Cancel',
+  failed: 'Fail',
+};
 
 /** The legal moves of an order. The form has the current status, so that an outdated form moves nothing. */
-export function MoveButtons({ visit, order }: { readonly visit: SandboxVisit; readonly order: OrderSummary }) {
-  const { id, status, moves } = order;
+export function moveButtons(visit: SandboxVisit, { id, status, moves }: OrderSummary) {
   if (moves.length === 0) return <></>;
   return (
     <div class="actions" id={`moves-${id}-${status}`}>
-      <SandboxForm visit={visit} to={`/orders/${id}/move`} label={`Move order ${id}`}>
-        <input type="hidden" name="from" value={status} />
+      <SandboxForm visit={visit} to={`/orders/${id}/move`} label={`Move order ${id}`} hidden={[['from', status]]}>
         {moves.map((to, n) => (
           <button
             type="submit"
@@ -115,83 +64,99 @@ export function MoveButtons({ visit, order }: { readonly visit: SandboxVisit; re
   );
 }
 
-export const PAGE = 50;
+const PAGE = 50;
 
-export function hrefWith(path: string, fields: Readonly<Record<string, string | null>>): string {
-  const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== null);
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
-}
-
-/** One page of a whole list, and the start of the next page. */
-export function pageOfAll<T>(
-  all: readonly T[],
-  url: URL,
-): { readonly rows: readonly T[]; readonly next: string | null } {
+/** One page of a whole list, and the link to the next page. */
+export function pageOfAll<T>({ url, base }: SandboxVisit, path: string, all: readonly T[]) {
   const asked = url.searchParams.get('from') ?? '';
   const from = /^\d{1,9}$/.test(asked) ? Number(asked) : 0;
   const next = from + PAGE;
-  return { rows: all.slice(from, next), next: next < all.length ? String(next) : null };
+  const older = next < all.length && <OlderLink href={`${base}${path}?from=${next}`} />;
+  return { rows: all.slice(from, next), older };
 }
 
-export function NextPage({ href }: { readonly href: string }) {
-  return (
-    <p class="pages" id="older">
-      <a href={href} rel="next">
-        Older
-      </a>
-    </p>
-  );
+/**
+ * The same for a list that is read page by page.
+ *
+ * @param list - lists at most so many
+ * @param filter - the other fields of the URL
+ */
+export function pageOfSome<T extends { readonly id: string | number }>(
+  { base }: SandboxVisit,
+  path: string,
+  list: (limit: number) => readonly T[],
+  filter: Readonly<Record<string, string | null>>,
+) {
+  const found = list(PAGE + 1);
+  const rows = found.slice(0, PAGE);
+  const fields = Object.entries({ ...filter, before: String(rows.at(-1)?.id) });
+  return { rows, older: found.length > PAGE && <OlderLink href={hrefOf(`${base}${path}`, fields)} /> };
 }
 
-export function RetryButton({ visit, delivery }: { readonly visit: SandboxVisit; readonly delivery: Delivery }) {
-  const { id, state, tries, event } = delivery;
+/** For a dead letter, or a failed delivery that is waiting. */
+export function retryButton(visit: SandboxVisit, { id, state, tries, event }: Delivery) {
   if (state !== 'dead' && !(state === 'waiting' && tries > 0)) return <></>;
+  const says = `Retry ${event.type}${event.about === null ? '' : ` of ${event.about}`}, delivery ${id}`;
   return (
     <div id={`retry-${id}`}>
-      <ActButton
-        visit={visit}
-        to={`/deliveries/${id}/retry`}
-        label={`Retry delivery ${id}`}
-        says={`Retry ${event.type}${event.about === null ? '' : ` of ${event.about}`}, delivery ${id}`}
-      >
+      <ActButton visit={visit} to={`/deliveries/${id}/retry`} label={`Retry delivery ${id}`} says={says}>
         Retry
       </ActButton>
     </div>
   );
 }
 
-/** A form that takes effect once. Only operators get one. */
-export function SandboxForm({
-  visit,
-  to,
-  label,
-  children,
-}: PropsWithChildren<{
+type FormParts = PropsWithChildren<{
   readonly visit: SandboxVisit;
+  /** the path below the base */
   readonly to: string;
   readonly label: string;
-}>) {
+  readonly hidden?: HiddenFields;
+}>;
+
+/** A form that takes effect once. Only operators get one. */
+export function SandboxForm({ visit, to, label, hidden = [], children }: FormParts) {
   return (
-    <ActForm visit={visit} to={to} label={label}>
-      <input type="hidden" name="sight" value={visit.sight} />
+    <ActForm visit={visit} to={to} label={label} hidden={[['sight', visit.sight], ...hidden]}>
       {children}
     </ActForm>
   );
 }
 
-/** A button for an action that cannot be undone. It has to be opened first. */
-export function Confirmed({
-  visit,
-  to,
-  what,
-  warning,
-}: {
-  readonly visit: SandboxVisit;
-  readonly to: string;
-  /** such as `Delete the key Ada`; the closed button shows the first word */
-  readonly what: string;
-  readonly warning: string;
-}) {
+/** @param says - the accessible name of the button, if its words need more */
+export function ActButton({ says, children, ...form }: FormParts & { readonly says?: string }) {
+  return (
+    <SandboxForm {...form}>
+      <button type="submit" aria-label={says}>
+        {children}
+      </button>
+    </SandboxForm>
+  );
+}
+
+type PanelFormParts = FormParts & { readonly title?: string; readonly submit: string };
+
+export function PanelForm({ title, submit, children, ...form }: PanelFormParts) {
+  return (
+    <SandboxForm {...form}>
+      <Panel title={title ?? form.label}>
+        {children}
+        <p>
+          <button type="submit" class="primary">
+            {submit}
+          </button>
+        </p>
+      </Panel>
+    </SandboxForm>
+  );
+}
+
+/**
+ * A button for an action that cannot be undone. It has to be opened first.
+ *
+ * @param what - such as `Delete the key Ada`; the closed button shows the first word
+ */
+export function confirmedForm(visit: SandboxVisit, to: string, what: string, warning: string) {
   if (visit.visitor.role !== 'operator') return <></>;
   return (
     <details class="act">
@@ -206,19 +171,16 @@ export function Confirmed({
   );
 }
 
-export function ShownOnce({
-  value,
-  what,
-  note,
-  example,
-  back,
-}: {
+interface ShownOnceParts {
   readonly value: string;
   readonly what: string;
   readonly note: string;
-  readonly example?: string;
-  readonly back: { readonly href: string; readonly label: string };
-}) {
+  readonly example?: string | undefined;
+  readonly back: readonly [href: string, label: string];
+}
+
+/** A value that is shown only once. */
+export function shownOnce({ value, what, note, example, back: [href, label] }: ShownOnceParts) {
   return (
     <section class="panel" id="shown-once">
       <p role="status">
@@ -228,24 +190,11 @@ export function ShownOnce({
       <p>{note}</p>
       {example !== undefined && <Copyable text={example} />}
       <p>
-        <a href={back.href}>{back.label}</a>
+        <a href={href}>{label}</a>
       </p>
     </section>
   );
 }
-
-export function usd(amount: number): string {
-  return `$${amount.toFixed(2)}`;
-}
-
-const MOVE_WORDS: Readonly<Record<OrderStatus, string>> = {
-  created: 'Create',
-  confirmed: 'Confirm',
-  ready: 'Mark ready',
-  completed: 'Complete',
-  cancelled: 'Cancel',
-  failed: 'Fail',
-};
 
 type Colour = 'pending' | 'processing' | 'processed' | 'dead' | 'ignored';
 
@@ -267,75 +216,7 @@ export function StateBadge({ state }: { readonly state: OrderStatus | DeliverySt
   return <span class={`state state-${COLOURS[state]}`}>{state}</span>;
 }
 
-export function Notice({ id = 'none', children }: PropsWithChildren<{ readonly id?: string }>) {
-  return (
-    <p class="notice" id={id}>
-      {children}
-    </p>
-  );
-}
-
-export function ActButton({
-  visit,
-  to,
-  label,
-  says,
-  children,
-}: PropsWithChildren<{
-  readonly visit: SandboxVisit;
-  readonly to: string;
-  readonly label: string;
-  readonly says?: string;
-}>) {
-  return (
-    <SandboxForm visit={visit} to={to} label={label}>
-      <button type="submit" aria-label={says}>
-        {children}
-      </button>
-    </SandboxForm>
-  );
-}
-
-export function PanelForm({
-  visit,
-  to,
-  label,
-  title = label,
-  submit,
-  children,
-}: PropsWithChildren<{
-  readonly visit: SandboxVisit;
-  readonly to: string;
-  readonly label: string;
-  readonly title?: string;
-  readonly submit: string;
-}>) {
-  return (
-    <SandboxForm visit={visit} to={to} label={label}>
-      <section class="panel">
-        <h2>{title}</h2>
-        {children}
-        <p>
-          <button type="submit" class="primary">
-            {submit}
-          </button>
-        </p>
-      </section>
-    </SandboxForm>
-  );
-}
-
-export function Body({
-  visit: { base, url },
-  title,
-  path,
-  body,
-}: {
-  readonly visit: SandboxVisit;
-  readonly title: string;
-  readonly path: string;
-  readonly body: Uint8Array;
-}) {
+export function bodyPanel({ base, url }: SandboxVisit, title: string, path: string, body: Uint8Array) {
   const isRaw = url.searchParams.get('view') === 'raw';
   return (
     <section class="panel body" id="body">

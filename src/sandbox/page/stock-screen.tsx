@@ -1,42 +1,41 @@
 import { number } from '../../ops/words/format.ts';
+import { actsColumn, DataTable } from '../../page/parts/list-table.tsx';
 import { StoredText } from '../../page/parts/stored-text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import { MOST_STOCK, type StockLevel } from '../inventory.ts';
-import { ListTable, hrefWith, NextPage, pageOfAll, SandboxForm, type SandboxVisit } from './parts.tsx';
+import { pageOfAll, SandboxForm, type SandboxVisit } from './parts.tsx';
 
 export function stockScreen(visit: SandboxVisit): Screen {
-  const { rows, next } = pageOfAll(visit.sandbox.stock.list(), visit.url);
+  const { rows, older } = pageOfAll(visit, '/stock', visit.sandbox.stock.list());
   return {
     title: 'Stock',
     current: '/stock',
     content: (
       <div id="live">
-        <ListTable
+        <DataTable
           id="stock"
           rows={rows}
-          idOf={({ locationId, productId }) => `stock-${locationId}-${productId}`}
+          rowIs={({ locationId, productId }) => ({ id: `stock-${locationId}-${productId}` })}
           columns={[
-            { label: 'product', cell: ({ productName }) => <StoredText text={productName} atMost={100} /> },
-            { label: 'product id', cell: ({ productId }) => <code>{productId}</code> },
-            { label: 'location', cell: ({ locationId }) => <code>{locationId}</code> },
-            { label: 'in stock', cell: ({ quantity }) => number(quantity) },
-            { label: 'set to', isActs: true, cell: (level) => <SetForm visit={visit} level={level} /> },
+            ['product', ({ productName }) => <StoredText text={productName} atMost={100} />],
+            ['product id', ({ productId }) => <code>{productId}</code>],
+            ['location', ({ locationId }) => <code>{locationId}</code>],
+            ['in stock', ({ quantity }) => number(quantity)],
+            actsColumn('set to', (level: StockLevel) => setForm(visit, level)),
           ]}
         />
-        {next !== null && <NextPage href={hrefWith(`${visit.base}/stock`, { from: next })} />}
+        {older}
       </div>
     ),
   };
 }
 
-function SetForm({ visit, level }: { readonly visit: SandboxVisit; readonly level: StockLevel }) {
-  const { locationId, productId, productName, quantity } = level;
-  const what = `the stock of ${productName} at ${locationId}`;
+function setForm(visit: SandboxVisit, { locationId: location, productId: product, productName, quantity }: StockLevel) {
+  const what = `the stock of ${productName} at ${location}`;
+  const hidden = Object.entries({ location, product });
   return (
     <div class="actions">
-      <SandboxForm visit={visit} to="/stock" label={`Set ${what}`}>
-        <input type="hidden" name="location" value={locationId} />
-        <input type="hidden" name="product" value={productId} />
+      <SandboxForm visit={visit} to="/stock" label={`Set ${what}`} hidden={hidden}>
         <input
           type="number"
           name="quantity"
@@ -44,7 +43,7 @@ function SetForm({ visit, level }: { readonly visit: SandboxVisit; readonly leve
           max={MOST_STOCK}
           value={quantity}
           required
-          aria-label={`New quantity of ${productName} at ${locationId}`}
+          aria-label={`New quantity of ${productName} at ${location}`}
         />
         <button type="submit" aria-label={`Set ${what}`}>
           Set

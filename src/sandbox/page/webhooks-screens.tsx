@@ -1,140 +1,93 @@
 import { eventTypes } from '../../events/event-types.ts';
+import { hrefOf } from '../../page/parts/filter-fields.ts';
+import { Choices, Field } from '../../page/parts/form-fields.tsx';
+import { DataTable } from '../../page/parts/list-table.tsx';
 import { Time } from '../../page/parts/time.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { Endpoint } from '../endpoints.ts';
-import {
-  EndpointName,
-  ListTable,
-  hrefWith,
-  NextPage,
-  pageOfAll,
-  Confirmed,
-  Notice,
-  PanelForm,
-  ShownOnce,
-  sentInto,
-  type SandboxVisit,
-} from './parts.tsx';
+import { confirmedForm, EndpointName, pageOfAll, PanelForm, sentInto, shownOnce, type SandboxVisit } from './parts.tsx';
 
 export function webhooksScreen(visit: SandboxVisit): Screen {
-  const { rows, next } = pageOfAll(visit.sandbox.webhooks.list().toReversed(), visit.url);
+  const { sandbox, base, now } = visit;
+  const { rows, older } = pageOfAll(visit, '/webhooks', sandbox.webhooks.list().toReversed());
+  const hrefTo = ({ id }: Endpoint): string => `${base}/webhooks/${id}`;
+  const deliveriesTo = (endpoint: string, state: string | null): string =>
+    hrefOf(`${base}/deliveries`, Object.entries({ state, endpoint }));
   return {
     title: 'Webhooks',
     current: '/webhooks',
     content: (
       <>
-        <NewEndpointForm visit={visit} />
+        {newEndpointForm(visit)}
         <div id="live">
-          {rows.length === 0 ? (
-            <Notice>No endpoint is registered, so no events are delivered.</Notice>
-          ) : (
-            <EndpointsTable visit={visit} endpoints={rows} />
-          )}
-          {next !== null && <NextPage href={hrefWith(`${visit.base}/webhooks`, { from: next })} />}
+          <DataTable
+            id="endpoints"
+            none="No endpoint is registered, so no events are delivered."
+            rows={rows}
+            rowIs={(endpoint) => ({ id: `endpoint-${endpoint.id}`, 'data-href': hrefTo(endpoint) })}
+            columns={[
+              [
+                'address',
+                (endpoint) => (
+                  <a href={hrefTo(endpoint)}>
+                    <EndpointName endpoint={endpoint} />
+                  </a>
+                ),
+              ],
+              ['events', ({ events }) => (events === null ? 'all' : events.join(', ') || 'none')],
+              ['signed', ({ isSigned }) => (isSigned ? 'yes' : 'no')],
+              ['registered', ({ createdAt }) => <Time at={createdAt} now={now} />],
+              [
+                'deliveries',
+                ({ id }) => (
+                  <>
+                    <a href={deliveriesTo(id, null)} aria-label={`All deliveries to ${id}`}>
+                      all
+                    </a>
+                    ,{' '}
+                    <a href={deliveriesTo(id, 'dead')} aria-label={`Dead letters for ${id}`}>
+                      dead letters
+                    </a>
+                  </>
+                ),
+              ],
+            ]}
+          />
+          {older}
         </div>
       </>
     ),
   };
 }
 
-const SIGNINGS = [
+const SIGNINGS: ReadonlyMap<string, string> = new Map([
   ['new', 'with a new secret'],
   ['own', 'with your own secret'],
   ['none', 'not signed'],
-] as const;
+]);
 
-function NewEndpointForm({ visit }: { readonly visit: SandboxVisit }) {
+function newEndpointForm(visit: SandboxVisit) {
   const sent = sentInto(visit, '/webhooks');
-  const signing = sent?.('signing')[0] ?? 'new';
   return (
     <PanelForm visit={visit} to="/webhooks" label="Register an endpoint" submit="Register">
       <UrlField value={sent?.('url')[0] ?? ''} />
-      <EventChoices chosen={sent?.('events') ?? eventTypes} />
-      <fieldset class="choices">
-        <legend>Signing</legend>
-        {SIGNINGS.map(([value, words]) => (
-          <label>
-            <input type="radio" name="signing" value={value} checked={value === signing} /> {words}
-          </label>
-        ))}
-      </fieldset>
-      <label class="field">
-        <span>Your own secret</span>
-        <input type="password" name="secret" maxlength={1000} autocomplete="new-password" />
-      </label>
+      <Choices legend="Events" name="events" options={eventTypes} chosen={sent?.('events') ?? eventTypes} />
+      <Choices
+        legend="Signing"
+        type="radio"
+        name="signing"
+        options={[...SIGNINGS.keys()]}
+        words={(signing) => SIGNINGS.get(signing)}
+        chosen={sent?.('signing') ?? ['new']}
+      />
+      <Field label="Your own secret" type="password" name="secret" maxlength={1000} autocomplete="new-password" />
     </PanelForm>
   );
 }
 
-function UrlField({ value = '' }: { readonly value?: string }) {
-  return (
-    <label class="field">
-      <span>URL (https, unless it points to this machine)</span>
-      <input type="text" name="url" value={value} inputmode="url" maxlength={2000} required autocomplete="off" />
-    </label>
-  );
-}
-
-function EventChoices({ chosen }: { readonly chosen: readonly string[] }) {
-  return (
-    <fieldset class="choices">
-      <legend>Events</legend>
-      {eventTypes.map((type) => (
-        <label>
-          <input type="checkbox" name="events" value={type} checked={chosen.includes(type)} /> {type}
-        </label>
-      ))}
-    </fieldset>
-  );
-}
-
-function EndpointsTable({
-  visit,
-  endpoints,
-}: {
-  readonly visit: SandboxVisit;
-  readonly endpoints: readonly Endpoint[];
-}) {
-  const { base, now } = visit;
-  const hrefOf = ({ id }: Endpoint): string => `${base}/webhooks/${id}`;
-  return (
-    <ListTable
-      id="endpoints"
-      rows={endpoints}
-      idOf={({ id }) => `endpoint-${id}`}
-      hrefOf={hrefOf}
-      columns={[
-        {
-          label: 'address',
-          cell: (endpoint) => (
-            <a href={hrefOf(endpoint)}>
-              <EndpointName endpoint={endpoint} />
-            </a>
-          ),
-        },
-        { label: 'events', cell: ({ events }) => (events === null ? 'all' : events.join(', ') || 'none') },
-        { label: 'signed', cell: ({ isSigned }) => (isSigned ? 'yes' : 'no') },
-        { label: 'registered', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
-        {
-          label: 'deliveries',
-          cell: ({ id }) => (
-            <>
-              <a href={hrefWith(`${base}/deliveries`, { endpoint: id })} aria-label={`All deliveries to ${id}`}>
-                all
-              </a>
-              ,{' '}
-              <a
-                href={hrefWith(`${base}/deliveries`, { state: 'dead', endpoint: id })}
-                aria-label={`Dead letters for ${id}`}
-              >
-                dead letters
-              </a>
-            </>
-          ),
-        },
-      ]}
-    />
-  );
+function UrlField({ value }: { readonly value: string }) {
+  const label = 'URL (https, unless it points to this machine)';
+  return <Field label={label} name="url" value={value} inputmode="url" maxlength={2000} required autocomplete="off" />;
 }
 
 export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
@@ -155,38 +108,30 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
           submit="Change"
         >
           {url !== null && <UrlField value={url} />}
-          <EventChoices chosen={events ?? eventTypes} />
+          <Choices legend="Events" name="events" options={eventTypes} chosen={events ?? eventTypes} />
         </PanelForm>
         <div class="acts">
-          <Confirmed
-            visit={visit}
-            to={`/webhooks/${id}/secret`}
-            what="Replace the secret"
-            warning="The new secret is shown once. The sandbox signs all further deliveries with it, including those that are already waiting."
-          />
-          <Confirmed
-            visit={visit}
-            to={`/webhooks/${id}/delete`}
-            what="Remove the endpoint"
-            warning="The secret and the waiting deliveries of the endpoint are deleted."
-          />
+          {confirmedForm(visit, `/webhooks/${id}/secret`, 'Replace the secret', REPLACES)}
+          {confirmedForm(visit, `/webhooks/${id}/delete`, 'Remove the endpoint', REMOVES)}
         </div>
       </>
     ),
   };
 }
 
+const REPLACES =
+  'The new secret is shown once. The sandbox signs all further deliveries with it, including those that are already waiting.';
+const REMOVES = 'The secret and the waiting deliveries of the endpoint are deleted.';
+
 export function newSecretScreen(visit: SandboxVisit, id: string, secret: string): Screen {
   return {
     title: 'New signing secret',
     current: '/webhooks',
-    content: (
-      <ShownOnce
-        value={secret}
-        what={`The signing secret for the endpoint ${id}`}
-        note="Set it in your receiver: createReceiver({ secret: … })."
-        back={{ href: `${visit.base}/webhooks`, label: 'Back to the endpoints' }}
-      />
-    ),
+    content: shownOnce({
+      value: secret,
+      what: `The signing secret for the endpoint ${id}`,
+      note: 'Set it in your receiver: createReceiver({ secret: … }).',
+      back: [`${visit.base}/webhooks`, 'Back to the endpoints'],
+    }),
   };
 }

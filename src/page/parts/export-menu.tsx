@@ -1,0 +1,49 @@
+import type { EventFilter } from '../../inbox/operator/search.ts';
+import { EXPORT_FORMATS, exportFormats } from '../../ops/export.ts';
+import type { Visit } from '../visit.ts';
+import { filterFields, hrefOf } from './filter-fields.ts';
+
+interface MenuParts {
+  readonly visit: Visit;
+  readonly id: string;
+  readonly what: string;
+  readonly label?: string;
+  readonly isOpen?: boolean;
+  readonly filter?: EventFilter;
+}
+
+/**
+ * Exports in each format: with a filter, links for its events; without one, buttons for the selection in the form around the
+ * menu. Only for operators, and not on a page that masks fields.
+ */
+export function ExportMenu({ visit, id, what, label, isOpen = false, filter }: MenuParts) {
+  if (!mayExport(visit)) return <></>;
+  const to = `${visit.base}/maintenance/export`;
+  return (
+    <details class="export" id={id} open={isOpen}>
+      <summary aria-label={label === undefined ? undefined : `Export ${what}: ${label}`}>
+        Export{what === '' ? '' : ` ${what}`}…
+      </summary>
+      <ul>
+        {exportFormats.map((format) => (
+          <li>
+            {filter === undefined ? (
+              <button type="submit" name="format" value={format}>
+                {EXPORT_FORMATS[format]}
+              </button>
+            ) : (
+              <a href={hrefOf(to, [...filterFields(filter), ['format', format === 'exact' ? null : format]])} download>
+                {EXPORT_FORMATS[format]}
+              </a>
+            )}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** Masked values must not leave the page in a file. */
+export function mayExport({ visitor, masks }: Visit): boolean {
+  return visitor.role === 'operator' && !masks;
+}

@@ -1,0 +1,110 @@
+import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { Visit } from '../visit.ts';
+
+export type HiddenFields = readonly (readonly [name: string, value: string])[];
+
+type FormParts = PropsWithChildren<{
+  readonly visit: Pick<Visit, 'visitor' | 'base' | 'csrf'>;
+  /** the path below the base, such as `/bulks` */
+  readonly to: string;
+  readonly id?: string;
+  readonly label: string;
+  readonly enctype?: 'multipart/form-data';
+  readonly hidden?: HiddenFields;
+}>;
+
+/** A form that does something, with the token; only operators get one. */
+export function ActForm({ visit, to, id, label, enctype, hidden = [], children }: FormParts) {
+  if (visit.visitor.role !== 'operator') return <></>;
+  return (
+    <form id={id} method="post" action={`${visit.base}${to}`} aria-label={label} enctype={enctype}>
+      {[['csrf', visit.csrf] as const, ...hidden].map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      {children}
+    </form>
+  );
+}
+
+export const MAX_REASON = 1_000;
+
+interface ReasonParts {
+  readonly value?: string;
+  /** so that one Enter too many does not start the action */
+  readonly isRequired?: boolean;
+  readonly hasFocus?: boolean;
+}
+
+export function ReasonField({ value, isRequired = false, hasFocus = false }: ReasonParts) {
+  return (
+    <label>
+      Reason{' '}
+      <input
+        type="text"
+        name="reason"
+        value={value}
+        maxlength={MAX_REASON}
+        autocomplete="off"
+        required={isRequired}
+        autofocus={hasFocus}
+      />
+    </label>
+  );
+}
+
+type InputAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** A text unless `type` says otherwise. */
+export function Field({ label, ...input }: InputAttributes & { readonly label: string }) {
+  return (
+    <label class="field">
+      <span>{label}</span> <input type="text" {...input} />
+    </label>
+  );
+}
+
+interface SelectParts {
+  readonly label: string;
+  readonly name: string;
+  readonly value: string | undefined;
+  readonly options: readonly (readonly [value: string, words: string])[];
+}
+
+export function SelectField({ label, name, value, options }: SelectParts) {
+  return (
+    <label class="field">
+      <span>{label}</span>{' '}
+      <select name={name}>
+        {options.map(([option, words]) => (
+          <option value={option} selected={option === value}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+type ChoiceParts = PropsWithChildren<{
+  readonly legend: string;
+  readonly name: string;
+  readonly type?: 'checkbox' | 'radio';
+  readonly options: readonly string[];
+  readonly words?: (option: string) => Child;
+  readonly chosen: readonly string[];
+}>;
+
+export function Choices({ legend, name, type = 'checkbox', options, words, chosen, children }: ChoiceParts) {
+  return (
+    <fieldset class="choices">
+      <legend>{legend}</legend>
+      {options.map((option) => (
+        <label>
+          <input type={type} name={name} value={option} checked={chosen.includes(option)} />{' '}
+          {words?.(option) ?? <bdi>{option}</bdi>}
+        </label>
+      ))}
+      {children}
+    </fieldset>
+  );
+}
