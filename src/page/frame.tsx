@@ -1,13 +1,21 @@
-import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
+import { Hono, type Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { plural } from '../ops/words/format.ts';
 import type { Flash } from './acts/flash.ts';
-import { ASSETS, type AssetName } from './asset-texts.ts';
-import { Layout, PlainPage, type Look } from './layout.tsx';
-import { takenAway } from './mounting.ts';
-import type { Verdict } from './safety/authorization.ts';
-import { type Tokens, peerOf, SAFE_HEADERS, type Guard } from './safety/request-guard.ts';
-import type { Screen, Visitor } from './visit.ts';
+import { ASSETS } from './asset-texts.ts';
+import { Layout, type LayoutParts, type Look, PlainPage } from './layout.tsx';
+import type { liveStreams } from './live-updates.ts';
+import { mountable, takenAway } from './mounting.ts';
+import { createAuthorization, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
+import {
+  createGuard,
+  csrfTokens,
+  type GuardOptions,
+  peerOf,
+  SAFE_HEADERS,
+  type Tokens,
+} from './safety/request-guard.ts';
+import type { Screen, Visit, Visitor } from './visit.ts';
 
 export interface PageEnv {
   readonly Variables: { visitor: Visitor; form: FormData };
@@ -15,17 +23,21 @@ export interface PageEnv {
 
 export type PageContext = Context<PageEnv>;
 
-export interface FrameParts {
-  readonly tokens: Tokens;
+interface FrameParts {
   readonly look: Look;
   readonly flashOf: Flash<string>['flashOf'];
   readonly site: string;
-  readonly base: string | undefined;
+  readonly live: ReturnType<typeof liveStreams>;
+  /** adds routes that anybody may ask for */
+  readonly openRoutes?: (page: Hono<PageEnv>) => void;
 }
 
-export interface Frame extends Pick<FrameParts, 'tokens'> {
-  readonly visitorOf: (c: PageContext) => Visitor;
-  readonly baseOf: (c: PageContext) => string;
+type FrameOptions = AuthorizationOptions & GuardOptions & LoginOptions & { readonly base?: string };
+
+export interface Frame extends Pick<Tokens, 'isTokenOf'> {
+  readonly page: Hono<PageEnv>;
+  /** @throws Error on a route without a guard, which must show nothing */
+  readonly visitOf: (c: PageContext) => Pick<Visit, 'visitor' | 'base' | 'csrf' | 'url'>;
   readonly show: (c: PageContext, screen: Screen) => Promise<Response>;
   readonly problem: (
     c: PageContext,
@@ -33,9 +45,16 @@ export interface Frame extends Pick<FrameParts, 'tokens'> {
     title: string,
     sentence: string,
   ) => Promise<Response>;
+  /** The app to mount, when all routes are there. */
+  readonly finished: () => Hono;
 }
 
-export function createFrame({ tokens, look, flashOf, site, base }: FrameParts): Frame {
+/** An app whose further routes only visitors reach who were let in. */
+export function createFrame(options: FrameOptions, { look, flashOf, site, live, openRoutes }: FrameParts): Frame {
+  const authorized = createAuthorization(options);
+  const guard = createGuard(options, Boolean(options.unsafeOpen));
+  const { tokenFor, isTokenOf } = csrfTokens(options.secret);
+  const base = options.base?.replace(/\/+$/, '');
   const baseOf = (c: PageContext): string => base ?? mountedAt(c);
   // Hono types what a guard sets as if it were always set.
   const letIn = (c: PageContext): Visitor | undefined => c.get('visitor');
@@ -43,41 +62,78 @@ export function createFrame({ tokens, look, flashOf, site, base }: FrameParts): 
   const framed = (
     c: PageContext,
     status: ContentfulStatusCode,
-    parts: Omit<Parameters<typeof Layout>[0], 'look' | 'base' | 'site' | 'sought'>,
+    parts: Omit<LayoutParts, 'look' | 'base' | 'site' | 'sought'>,
   ) => {
     const sought = new URL(c.req.url).searchParams.get('q') ?? '';
     return answer(c, status, <Layout look={look} base={baseOf(c)} site={site} sought={sought} {...parts} />);
   };
 
-  const visitorOf = (c: PageContext): Visitor => {
+  const visitOf: Frame['visitOf'] = (c) => {
     const visitor = letIn(c);
     if (visitor === undefined) throw new Error('a route of the page was not guarded');
-    return visitor;
+    return { visitor, base: baseOf(c), csrf: tokenFor(visitor), url: new URL(c.req.url) };
   };
 
+  const problem: Frame['problem'] = async (c, status, title, sentence) => {
+    const visitor = letIn(c);
+    if (visitor === undefined) return answer(c, status, <PlainPage title={title} sentence={sentence} />);
+    const content = (
+      <>
+        <p class="warning" role="alert">
+          <bdi>{sentence}</bdi>
+        </p>
+        <p>
+          <a href={baseOf(c) || '/'}>Go to the overview</a>
+        </p>
+      </>
+    );
+    return framed(c, status, { title, current: null, visitor, flash: null, content });
+  };
+
+  const page = new Hono<PageEnv>();
+  page.use('*', async (c, next) => {
+    await next();
+    // An answer that came with headers that cannot be changed is copied by Hono.
+    for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
+  });
+  openRoutes?.(page);
+  page.use('*', async (c, next) => {
+    const peer = peerOf(c.env, c.req.raw);
+    const forged = guard(c.req.raw, peer);
+    if (forged !== null) return problem(c, 403, 'Request from a different site', forged);
+    const verdict = await authorized(c.req.raw, peer);
+    if ('visitor' in verdict) {
+      c.set('visitor', verdict.visitor);
+      return next();
+    }
+    if (verdict.refused === 429) {
+      c.header('Retry-After', String(verdict.retryAfterS));
+      const sentence = `Too many failed logins. Try again in ${plural(verdict.retryAfterS, 'second')}.`;
+      return problem(c, 429, 'Too many failed logins', sentence);
+    }
+    if (verdict.refused === 403) return problem(c, 403, 'Not allowed', 'Your account has no access to this page.');
+    for (const challenge of verdict.challenges) c.header('WWW-Authenticate', challenge, { append: true });
+    return problem(c, 401, 'Log in', 'This page requires a user name and password, or a token.');
+  });
+  // The first script loads the second.
+  for (const name of [...look.styles, 'page.js', 'lists.js'] as const) {
+    const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
+    page.get(`/assets/${name}`, (c) => c.body(ASSETS[name], 200, { 'Content-Type': `${type}; charset=utf-8` }));
+  }
+  page.get('/live', (c) => live(c.req.raw, c.env));
+
   return {
-    tokens,
-    visitorOf,
-    baseOf,
+    page,
+    isTokenOf,
+    visitOf,
     async show(c, { title, tab, status = 200, current, content }) {
-      const visitor = visitorOf(c);
-      const flash = flashOf(new URL(c.req.url));
-      return framed(c, status, { title, tab, current, visitor, flash, content: await content });
+      const { visitor, url } = visitOf(c);
+      return framed(c, status, { title, tab, current, visitor, flash: flashOf(url), content: await content });
     },
-    async problem(c, status, title, sentence) {
-      const visitor = letIn(c);
-      if (visitor === undefined) return answer(c, status, <PlainPage title={title} sentence={sentence} />);
-      const content = (
-        <>
-          <p class="warning" role="alert">
-            <bdi>{sentence}</bdi>
-          </p>
-          <p>
-            <a href={baseOf(c) === '' ? '/' : baseOf(c)}>Go to the overview</a>
-          </p>
-        </>
-      );
-      return framed(c, status, { title, current: null, visitor, flash: null, content });
+    problem,
+    finished() {
+      page.all('*', (c) => problem(c, 404, 'Not found', 'This page has no such screen or action.'));
+      return mountable(page, base);
     },
   };
 }
@@ -94,49 +150,4 @@ async function answer(c: PageContext, status: ContentfulStatusCode, page: { toSt
 function mountedAt(c: PageContext): string {
   const path = takenAway(c.req.raw, c.req.path).replace(/\/+$/, '').replace(/^\/+/, '/');
   return path.replaceAll(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent);
-}
-
-export const safeHeaders: MiddlewareHandler<PageEnv> = async (c, next) => {
-  await next();
-  // An answer that came with headers that cannot be changed is copied by Hono.
-  for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
-};
-
-export function entrance(
-  frame: Frame,
-  guard: Guard,
-  authorized: (request: Request, source?: string | null) => Promise<Verdict>,
-): MiddlewareHandler<PageEnv> {
-  return async (c, next) => {
-    const peer = peerOf(c.env, c.req.raw);
-    const forged = guard(c.req.raw, peer);
-    if (forged !== null) return frame.problem(c, 403, 'Request from a different site', forged);
-    const verdict = await authorized(c.req.raw, peer);
-    if ('visitor' in verdict) {
-      c.set('visitor', verdict.visitor);
-      return next();
-    }
-    if (verdict.refused === 429) {
-      c.header('Retry-After', String(verdict.retryAfterS));
-      const sentence = `Too many failed logins. Try again in ${plural(verdict.retryAfterS, 'second')}.`;
-      return frame.problem(c, 429, 'Too many failed logins', sentence);
-    }
-    if (verdict.refused === 403)
-      return frame.problem(c, 403, 'Not allowed', 'Your account has no access to this page.');
-    for (const challenge of verdict.challenges) c.header('WWW-Authenticate', challenge, { append: true });
-    return frame.problem(c, 401, 'Log in', 'This page requires a user name and password, or a token.');
-  };
-}
-
-export function noSuchScreen(frame: Frame): (c: PageContext) => Response | Promise<Response> {
-  return (c) => frame.problem(c, 404, 'Not found', 'This page has no such screen or action.');
-}
-
-export const SCRIPTS = ['page.js', 'lists.js'] as const satisfies readonly AssetName[];
-
-export function assetRoutes<E extends Env>(page: Hono<E>, names: readonly AssetName[]): void {
-  for (const name of names) {
-    const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
-    page.get(`/assets/${name}`, (c) => c.body(ASSETS[name], 200, { 'Content-Type': `${type}; charset=utf-8` }));
-  }
 }

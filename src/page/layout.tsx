@@ -1,4 +1,4 @@
-import type { Child } from 'hono/jsx';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { AssetName } from './asset-texts.ts';
 import type { Visitor } from './visit.ts';
 
@@ -10,7 +10,7 @@ export interface Look {
   readonly footing: (role: Visitor['role']) => string;
 }
 
-interface LayoutParts {
+export interface LayoutParts {
   readonly look: Look;
   readonly base: string;
   readonly site: string;
@@ -130,12 +130,7 @@ function href(base: string, path: string): string {
 export function PlainPage({ title, sentence }: { readonly title: string; readonly sentence: string }) {
   return (
     <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>{title}</title>
-      </head>
+      <PageHead title={title} styles={[]} />
       <body>
         <main>
           <h1>{title}</h1>
@@ -146,15 +141,9 @@ export function PlainPage({ title, sentence }: { readonly title: string; readonl
   );
 }
 
-export function PageHead({
-  title,
-  styles,
-  children,
-}: {
-  readonly title: string;
-  readonly styles: readonly string[];
-  readonly children?: Child;
-}) {
+type HeadParts = PropsWithChildren<{ readonly title: string; readonly styles: readonly string[] }>;
+
+export function PageHead({ title, styles, children }: HeadParts) {
   return (
     <head>
       <meta charset="utf-8" />

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Hono } from 'hono';
+import type { Hono } from 'hono';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { ConfigurationError, HookboxError, isInstance, nameOf } from '../errors.ts';
@@ -17,13 +17,12 @@ import { metrics } from '../ops/metrics.ts';
 import { operationsOf } from '../ops/operations-of.ts';
 import { actRoutes, pauseRoutes } from './acts/act-routes.ts';
 import { downloadRoutes } from './acts/download-routes.ts';
+import { flashOf } from './acts/flash.ts';
 import { backupRoute, maintenanceRoutes } from './acts/maintenance-routes.ts';
-import { assetRoutes, SCRIPTS, entrance, noSuchScreen, safeHeaders } from './frame.tsx';
 import { watchChanges, liveStreams } from './live-updates.ts';
-import { mountable } from './mounting.ts';
 import { withoutEmpty } from './parts/list-query.tsx';
-import { createAuthorization, ENTRANCE, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
-import { csrfTokens, createGuard, type GuardOptions } from './safety/request-guard.ts';
+import { ENTRANCE, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
+import { type GuardOptions } from './safety/request-guard.ts';
 import { inTurn } from './safety/visitor-queue.ts';
 import { auditScreen } from './screens/audit-screen.tsx';
 import { bulkScreen, bulksScreen } from './screens/bulk-screen.tsx';
@@ -35,8 +34,10 @@ import { maintenanceScreen } from './screens/maintenance-screen.tsx';
 import { overviewScreen } from './screens/overview-screen.tsx';
 import { pausedScreen } from './screens/paused-screen.tsx';
 import { rejectedScreen } from './screens/rejected-screen.tsx';
-import { keyOf, createShell, type PageEnv } from './shell.tsx';
+import type { PageEnv } from './frame.tsx';
+import { keyOf, createShell, OPERATORS_LOOK } from './shell.tsx';
 import type { Operated, Screen, Visit } from './visit.ts';
+import { createFrame } from './frame.tsx';
 
 export type { Page } from './mounting.ts';
 export type { Operated, Visitor } from './visit.ts';
@@ -125,41 +126,29 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   }
   const { inbox } = operated;
   operationsOf(inbox);
-  const authorized = createAuthorization(options);
-  const guard = createGuard(options, Boolean(options.unsafeOpen));
-  const base = options.base?.replace(/\/+$/, '');
-  const shell = createShell({
-    operated,
-    tokens: csrfTokens(options.secret),
-    mask: createMask(options.mask),
-    site: options.title ?? 'hookbox',
-    base,
-    named: { db: anywhere(options.db), schema: options.schema ?? inbox.schema },
-  });
   const gone = new AbortController();
   const until = AbortSignal.any([gone.signal, ...(operated.closing === undefined ? [] : [operated.closing])]);
   const live = liveStreams(watchChanges(inbox, { closed: () => gone.abort() }), { until });
 
-  const page = new Hono<PageEnv>();
+  const frame = createFrame(options, {
+    look: OPERATORS_LOOK,
+    flashOf,
+    site: options.title ?? 'hookbox',
+    live,
+    openRoutes: (page) => healthRoutes(page, inbox),
+  });
+  const { page } = frame;
+  const named = { db: anywhere(options.db), schema: options.schema ?? inbox.schema };
+  const shell = createShell(frame, operated, createMask(options.mask), named);
   page.onError((failure, c) => {
     // The text of any other error may quote a body or name a path.
     const said = isInstance(failure, HookboxError)
       ? failure.message
       : `The request failed with ${nameOf(failure)}. The page hides the message, because it may quote a body or a path.`;
     const busy = isInstance(failure, HookboxError) && failure.name === 'InboxUnavailableError';
-    return shell.problem(c, busy ? 503 : 500, 'Request failed', said);
+    return frame.problem(c, busy ? 503 : 500, 'Request failed', said);
   });
-
-  page.use('*', safeHeaders);
-
-  healthRoutes(page, inbox);
-
-  page.use('*', entrance(shell, guard, authorized));
-
-  assetRoutes(page, ['page.css', ...SCRIPTS]);
-  page.get('/live', (c) => live(c.req.raw, c.env));
-
-  page.use('*', inTurn(shell));
+  page.use('*', inTurn(frame));
 
   const screens: Readonly<Record<string, (visit: Visit) => Promise<Screen>>> = {
     '/': overviewScreen,
@@ -186,19 +175,15 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     return shell.show(c, await bulkScreen(shell.visitOf(c), Number(c.req.param('id'))));
   });
 
-  actRoutes(page, shell);
-  pauseRoutes(page, shell);
-  maintenanceRoutes(page, shell);
-  downloadRoutes(page, shell);
-  backupRoute(page, shell, options.backupFolder ?? tmpdir());
+  for (const addRoutes of [actRoutes, pauseRoutes, maintenanceRoutes, downloadRoutes]) addRoutes(shell);
+  backupRoute(shell, options.backupFolder ?? tmpdir());
 
   page.get('/metrics', async (c) => {
     const { text, contentType } = await metrics(shell.visitOf(c).operated.inbox);
     return c.body(text, 200, { 'Content-Type': contentType });
   });
 
-  page.all('*', noSuchScreen(shell));
-  return mountable(page, base);
+  return frame.finished();
 }
 
 /** Commands are run in other folders, so they need the whole path. */

@@ -3,42 +3,36 @@ import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { Mask } from '../ops/body/mask.ts';
 import { operationsOf } from '../ops/operations-of.ts';
-import { flashOf } from './acts/flash.ts';
-import { createFrame, type Frame, type FrameParts, type PageContext } from './frame.tsx';
+import { type FlashCode, withFlash } from './acts/flash.ts';
+import type { Frame, PageContext } from './frame.tsx';
 import type { Look } from './layout.tsx';
 import { fromPathPart } from './parts/filter-fields.ts';
 import type { Operated, Visit } from './visit.ts';
 
-export type { PageContext, PageEnv } from './frame.tsx';
-
-interface ShellParts extends Pick<FrameParts, 'tokens' | 'site' | 'base'> {
+export interface Shell extends Frame {
   readonly operated: Operated;
   readonly mask: Mask;
-  readonly named: NamedInbox;
-}
-
-export interface Shell extends Frame, Pick<ShellParts, 'operated' | 'mask'> {
   readonly visitOf: (c: PageContext) => Visit;
+  /** Redirects to a path below the base, which then shows a sentence. */
+  readonly goTo: (c: PageContext, path: string, code: FlashCode, ...figures: readonly number[]) => Response;
 }
 
-export function createShell({ operated, tokens, mask, site, base, named }: ShellParts): Shell {
-  const frame = createFrame({ tokens, look: OPERATORS_LOOK, flashOf, site, base });
-  const visitOf = (c: PageContext): Visit => {
-    const visitor = frame.visitorOf(c);
-    return {
+export function createShell(frame: Frame, operated: Operated, mask: Mask, named: NamedInbox): Shell {
+  return {
+    ...frame,
+    operated,
+    mask,
+    visitOf: (c) => ({
+      ...frame.visitOf(c),
       operated: { ...operated, inbox: abortableInbox(operated.inbox, c.req.raw.signal) },
       lasting: operated.inbox,
-      visitor,
-      base: frame.baseOf(c),
-      csrf: tokens.tokenFor(visitor),
-      url: new URL(c.req.url),
       now: new Date(),
       ...mask,
       liveOnly: c.req.header('hookbox-live') !== undefined,
       named,
-    };
+    }),
+    goTo: (c, path, ...said) => c.redirect(withFlash(`${frame.visitOf(c).base}${path}`, ...said), 303),
   };
-  return { ...frame, operated, mask, visitOf };
 }
 
 const KEYS: ReturnType<Look['keys']> = [

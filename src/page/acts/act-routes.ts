@@ -1,4 +1,3 @@
-import type { Hono } from 'hono';
 import { ConfigurationError } from '../../errors.ts';
 import { type EventKey, eventStates } from '../../inbox/event.ts';
 import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
@@ -10,9 +9,10 @@ import { pauseType, resumeType } from '../../ops/pauses.ts';
 import { readFilter, eventHref } from '../parts/filter-fields.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
 import { begunHref } from '../screens/bulk-screen.tsx';
-import { keyOf, type PageContext, type PageEnv, type Shell } from '../shell.tsx';
+import { keyOf, type Shell } from '../shell.tsx';
 import { chosenExport } from './download-routes.ts';
-import { withFlash, type FlashCode } from './flash.ts';
+import { type FlashCode } from './flash.ts';
+import type { PageContext } from '../frame.tsx';
 
 const MAX_FORM_BYTES = 256 * 1024;
 const FASTEST = 100_000;
@@ -32,8 +32,9 @@ const NOT_DONE = {
 
 type Results = Promise<{ readonly results: readonly { readonly result: ActResult }[] }>;
 
-export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
-  const { inbox, entity } = shell.operated;
+export function actRoutes(shell: Shell): void {
+  const { page, operated } = shell;
+  const { inbox, entity } = operated;
   const posted = postedForm(shell, MAX_FORM_BYTES);
   const naming = entity === undefined ? {} : { entity };
 
@@ -54,7 +55,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
         return shell.problem(c, 409, 'The event has changed', sentence);
       }
       const code = result === 'done' ? DONE[act] : NOT_DONE[result];
-      return c.redirect(withFlash(eventHref(shell.baseOf(c), key), code), 303);
+      return shell.goTo(c, eventHref('', key), code);
     });
   }
 
@@ -77,7 +78,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (wrong.length > 0) return shell.problem(c, 400, 'Invalid filter', wrong.join(' '));
     const options = { force: isForced(form), signal: c.req.raw.signal };
     const bulk = await previewBulk(inbox, act, filter, byOf(shell, c), options);
-    return c.redirect(`${shell.baseOf(c)}/bulks/${bulk.id}`, 303);
+    return c.redirect(`${shell.visitOf(c).base}/bulks/${bulk.id}`, 303);
   });
 
   page.post('/bulks/:id{[0-9]{1,15}}/run', posted, async (c) => {
@@ -90,7 +91,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     }
     const bulk = await getBulk(inbox, id);
     if (bulk === null) return noSuchBulk(c);
-    const href = `${shell.baseOf(c)}/bulks/${id}`;
+    const href = `${shell.visitOf(c).base}/bulks/${id}`;
     if (hasEnded(bulk)) return c.redirect(href, 303);
     // Otherwise another operator runs it, at their own rate.
     if (bulk.state !== 'running' || bulk.stopped !== null) {
@@ -108,7 +109,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const id = Number(c.req.param('id'));
     if ((await getBulk(inbox, id)) === null) return noSuchBulk(c);
     await cancelBulk(inbox, id, byOf(shell, c));
-    return c.redirect(withFlash(`${shell.baseOf(c)}/bulks/${id}`, 'cancelled'), 303);
+    return shell.goTo(c, `/bulks/${id}`, 'cancelled');
   });
 
   const runs = new Set<number>();
@@ -140,11 +141,11 @@ function isAct(text: string): text is Act {
   return Object.hasOwn(DONE, text);
 }
 
-export function pauseRoutes(page: Hono<PageEnv>, shell: Shell): void {
+export function pauseRoutes(shell: Shell): void {
   const { inbox } = shell.operated;
   const posted = postedForm(shell, MAX_FORM_BYTES);
 
-  page.post('/paused/:act{pause|resume}', posted, async (c) => {
+  shell.page.post('/paused/:act{pause|resume}', posted, async (c) => {
     const form = c.get('form');
     const type = fieldOf(form, 'type');
     const endpoint = fieldOf(form, 'endpoint');
@@ -161,6 +162,6 @@ export function pauseRoutes(page: Hono<PageEnv>, shell: Shell): void {
       if (!(failure instanceof ConfigurationError)) throw failure;
       return shell.problem(c, 400, 'Cannot pause', `${failure.message} Nothing was done.`);
     }
-    return c.redirect(withFlash(`${shell.baseOf(c)}/paused`, code), 303);
+    return shell.goTo(c, '/paused', code);
   });
 }

@@ -1,14 +1,15 @@
-import type { Hono } from 'hono';
 import { MOST_GROUPS } from '../../inbox/rules/error-groups.ts';
 import { exportEvents, exportOfEach, readableLines, readableFormats } from '../../ops/export.ts';
 import { readFilter } from '../parts/filter-fields.ts';
 import { postedForm, fieldsOf } from '../safety/posted-form.ts';
-import { keyOf, type PageContext, type PageEnv, type Shell } from '../shell.tsx';
+import { keyOf, type Shell } from '../shell.tsx';
+import type { PageContext } from '../frame.tsx';
 
 const MAX_FORM_BYTES = 256 * 1024;
 
-export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
-  const { inbox } = shell.operated;
+export function downloadRoutes(shell: Shell): void {
+  const { page, operated } = shell;
+  const { inbox } = operated;
 
   page.get('/events/:endpoint/:id/:body{raw|conflict}', async (c) => {
     const event = await inbox.get(keyOf(c));

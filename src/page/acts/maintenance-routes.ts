@@ -2,7 +2,6 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { Hono } from 'hono';
 import { ConfigurationError } from '../../errors.ts';
 import { parseInstant } from '../../events/instant.ts';
 import { delay } from '../../host/real-timers.ts';
@@ -18,9 +17,10 @@ import { pruneEvents } from '../../ops/prune.ts';
 import { bytes } from '../../ops/words/format.ts';
 import { byOf, fieldOf, postedForm, valuesOf } from '../safety/posted-form.ts';
 import { maintenanceScreen, type AskedAgain, type MaintenancePreview } from '../screens/maintenance-screen.tsx';
-import type { PageContext, PageEnv, Shell } from '../shell.tsx';
+import type { PageContext } from '../frame.tsx';
+import type { Shell } from '../shell.tsx';
 import { attachment, masked, stamp } from './download-routes.ts';
-import { LOGS, withFlash } from './flash.ts';
+import { LOGS } from './flash.ts';
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 36_500;
@@ -31,8 +31,9 @@ const AROUND_FILE = 64 * 1024;
 const WAITED_MS = 5_000;
 
 /** Prune, erase and import. A removal is previewed first, and done when the count of the preview comes back. */
-export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
-  const { inbox } = shell.operated;
+export function maintenanceRoutes(shell: Shell): void {
+  const { page, operated } = shell;
+  const { inbox } = operated;
   const posted = postedForm(shell, MAX_FORM_BYTES);
 
   page.post('/maintenance/prune', posted, async (c) => {
@@ -64,12 +65,8 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
       return preview(c, { act: 'prune', olderThanDays, settledBefore, states, types, endpoint, count, ...again });
     }
     const pruned = await startedPrune(criteria, by);
-    const base = shell.baseOf(c);
-    const to =
-      pruned === null
-        ? withFlash(`${base}/audit`, 'pruning')
-        : withFlash(`${base}/maintenance`, 'events-pruned', pruned);
-    return c.redirect(to, 303);
+    if (pruned === null) return shell.goTo(c, '/audit', 'pruning');
+    return shell.goTo(c, '/maintenance', 'events-pruned', pruned);
   });
 
   page.post('/maintenance/erase', posted, async (c) => {
@@ -84,8 +81,7 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
       return preview(c, { act: 'erase', entity, report, ...again });
     }
     const { erased, inProcessing, logEmptied } = await eraseEntity(inbox, entity, by);
-    const figures = [erased, inProcessing, LOGS.indexOf(logEmptied)];
-    return c.redirect(withFlash(`${shell.baseOf(c)}/maintenance`, 'erased', ...figures), 303);
+    return shell.goTo(c, '/maintenance', 'erased', erased, inProcessing, LOGS.indexOf(logEmptied));
   });
 
   page.post('/maintenance/import', postedForm(shell, MAX_IMPORT_BYTES + AROUND_FILE), async (c) => {
@@ -97,7 +93,7 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
         trusted: fieldOf(form, 'trusted') === 'yes',
         ...(shell.operated.entity !== undefined && { entity: shell.operated.entity }),
       });
-      return c.redirect(withFlash(`${shell.baseOf(c)}/maintenance`, 'imported', imported, known, different), 303);
+      return shell.goTo(c, '/maintenance', 'imported', imported, known, different);
     } catch (failure) {
       // The message names the wrong line, and never quotes it.
       if (failure instanceof ConfigurationError) return problem(c, failure.message);
@@ -148,11 +144,11 @@ const LEFT_OVER_MS = DAY_MS;
  *
  * @param parent - the folder of the copies
  */
-export function backupRoute(page: Hono<PageEnv>, shell: Shell, parent: string): void {
+export function backupRoute(shell: Shell, parent: string): void {
   const { inbox } = shell.operated;
   let isUnderWay = false;
 
-  page.post('/maintenance/backup', postedForm(shell, MAX_FORM_BYTES), async (c) => {
+  shell.page.post('/maintenance/backup', postedForm(shell, MAX_FORM_BYTES), async (c) => {
     if (inbox.file === undefined) {
       return shell.problem(c, 409, 'Not available here', copyInPostgres(shell.visitOf(c).named));
     }

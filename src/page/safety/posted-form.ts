@@ -14,7 +14,7 @@ export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<Pa
       frame.problem(c as PageContext, 413, 'Too large', `The form can be at most ${bytes(maxBytes)} in size.`),
   });
   return async (c, next) => {
-    const visitor = frame.visitorOf(c);
+    const { visitor } = frame.visitOf(c);
     if (visitor.role !== 'operator') {
       return frame.problem(c, 403, 'Not allowed', 'Your role is viewer. Only operators can do this. Nothing was done.');
     }
@@ -22,7 +22,7 @@ export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<Pa
       const form = await c.req.formData().catch(() => null);
       if (form === null) {
         c.res = await frame.problem(c, 400, 'Invalid form', NO_FORM);
-      } else if (!frame.tokens.isTokenOf(visitor, form.get('csrf'))) {
+      } else if (!frame.isTokenOf(visitor, form.get('csrf'))) {
         c.res = await frame.problem(c, 403, 'Form out of date', OUT_OF_DATE);
       } else {
         c.set('form', form);
@@ -52,5 +52,5 @@ export function valuesOf(form: FormData, name: string): readonly string[] {
 
 export function byOf(frame: Frame, c: PageContext): By {
   const reason = fieldOf(c.get('form'), 'reason').slice(0, MAX_REASON);
-  return { actor: frame.visitorOf(c).name, via: 'page', ...(reason !== '' && { reason }) };
+  return { actor: frame.visitOf(c).visitor.name, via: 'page', ...(reason !== '' && { reason }) };
 }

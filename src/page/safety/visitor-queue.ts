@@ -69,7 +69,7 @@ export function visitorQueue({ atOnce, atOnceEach, waiting, waitingEach }: Queue
 
 export function inTurn(frame: Frame, queue: VisitorQueue = visitorQueue()): MiddlewareHandler<PageEnv> {
   return async (c, next) => {
-    const end = await queue.enter(frame.visitorOf(c).name, c.req.raw.signal);
+    const end = await queue.enter(frame.visitOf(c).visitor.name, c.req.raw.signal);
     if (end === 'full') {
       c.header('Retry-After', String(RETRY_AFTER_S));
       const sentence = `The page is busy. Nothing was done. Try again in ${RETRY_AFTER_S} seconds.`;

@@ -1,9 +1,8 @@
-import type { Hono } from 'hono';
 import { createHash } from 'node:crypto';
 import { setTimeout } from '../../host/real-timers.ts';
 import { age, number, plural } from '../../ops/words/format.ts';
 import { sayings, type Sayings } from '../../page/acts/flash.ts';
-import type { Frame, PageContext, PageEnv } from '../../page/frame.tsx';
+import type { Frame, PageContext } from '../../page/frame.tsx';
 import { fieldOf, postedForm, fieldsOf } from '../../page/safety/posted-form.ts';
 import type { Screen } from '../../page/visit.ts';
 import type { Sandbox } from '../create-sandbox.ts';
@@ -17,7 +16,6 @@ const MAX_FORM_BYTES = 64 * 1024;
  * @param refused - the screen of a refused form as it was filled in, or `null` if the form has no screen
  */
 export function actRoutes(
-  page: Hono<PageEnv>,
   acts: Readonly<Record<string, Act>>,
   frame: Frame,
   visitOf: (c: PageContext) => SandboxVisit,
@@ -27,7 +25,7 @@ export function actRoutes(
   const once = onceEach();
 
   for (const [path, act] of Object.entries(acts)) {
-    page.post(path, posted, async (c) => {
+    frame.page.post(path, posted, async (c) => {
       const form = c.get('form');
       if (fieldOf(form, 'sight') === '') {
         const sentence = 'The request was not sent by a form on this page. Nothing was done.';
@@ -44,8 +42,9 @@ export function actRoutes(
         return frame.show(c, screen);
       }
       const { to, said, figures = [], isAgain } = outcome;
-      if (outcome.once !== undefined) return frame.show(c, outcome.once(visitOf(c)));
-      const base = frame.baseOf(c);
+      const visit = visitOf(c);
+      if (outcome.once !== undefined) return frame.show(c, outcome.once(visit));
+      const { base } = visit;
       const href = to === '/' && base !== '' ? base : `${base}${to}`;
       return c.redirect(isAgain ? withFlash(href, 'again') : withFlash(href, said, ...figures), 303);
     });

@@ -1,29 +1,14 @@
-import { Hono } from 'hono';
+import type { Hono } from 'hono';
 import { randomBytes } from 'node:crypto';
 import { ConfigurationError, HookboxError, isError, nameOf } from '../../errors.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import { assertOptions, type RulesFor } from '../../option-rules.ts';
-import {
-  assetRoutes,
-  SCRIPTS,
-  createFrame,
-  type PageContext,
-  type PageEnv,
-  entrance,
-  noSuchScreen,
-  safeHeaders,
-} from '../../page/frame.tsx';
+import { createFrame, type PageContext } from '../../page/frame.tsx';
 import type { Look } from '../../page/layout.tsx';
 import { liveStreams, type Changes } from '../../page/live-updates.ts';
-import { mountable } from '../../page/mounting.ts';
-import {
-  createAuthorization,
-  ENTRANCE,
-  type AuthorizationOptions,
-  type LoginOptions,
-} from '../../page/safety/authorization.ts';
-import { csrfTokens, createGuard, type GuardOptions } from '../../page/safety/request-guard.ts';
+import { ENTRANCE, type AuthorizationOptions, type LoginOptions } from '../../page/safety/authorization.ts';
+import type { GuardOptions } from '../../page/safety/request-guard.ts';
 import type { Screen } from '../../page/visit.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 import { ApiError, SandboxClosedError } from '../errors.ts';
@@ -103,38 +88,28 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   assertOptions('sandboxPage', options, OPTIONS);
   const { authorize, basic = [], bearer = [], title = 'sandbox', service } = options;
   const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
-  const { unsafeOpen = !asks } = options;
-  const authorized = createAuthorization({ ...options, unsafeOpen });
-  const guard = createGuard(options, Boolean(unsafeOpen));
-  const tokens = csrfTokens(options.secret);
-  const base = options.base?.replace(/\/+$/, '');
-  const frame = createFrame({ tokens, look: DASHBOARD_LOOK, flashOf, site: title, base });
-  const logger = loggerOf(options.logger);
   const live = liveStreams(watchVersion(sandbox), { until: sandbox.closing });
+  const { unsafeOpen = !asks } = options;
+  const frame = createFrame({ ...options, unsafeOpen }, { look: DASHBOARD_LOOK, flashOf, site: title, live });
+  const { page } = frame;
+  const logger = loggerOf(options.logger);
 
   const visitOf = (c: PageContext): SandboxVisit => {
-    const visitor = frame.visitorOf(c);
-    const url = new URL(c.req.url);
+    const visit = frame.visitOf(c);
     return {
+      ...visit,
       sandbox,
-      visitor,
-      base: frame.baseOf(c),
-      csrf: tokens.tokenFor(visitor),
       sight: randomBytes(12).toString('base64url'),
-      url,
       now: sandbox.now(),
-      service: service ?? url.origin,
+      service: service ?? visit.url.origin,
     };
   };
 
-  const page = new Hono<PageEnv>();
   page.onError((failure, c) => {
     const { status, title, sentence } = problemOf(failure);
     if (status === 500) logger.error({ error: nameOf(failure) }, 'the dashboard could not answer a request');
     return frame.problem(c, status, title, sentence);
   });
-  page.use('*', safeHeaders);
-  page.use('*', entrance(frame, guard, authorized));
 
   const screens: Readonly<Record<string, (visit: SandboxVisit) => Screen>> = {
     '/': boardScreen,
@@ -163,11 +138,8 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   showOne('/deliveries/:id{[0-9]{1,15}}', 'delivery', (id) => sandbox.deliveries.find(Number(id)), deliveryScreen);
   showOne('/webhooks/:id', 'endpoint', (id) => sandbox.webhooks.list().find((one) => one.id === id), webhookScreen);
 
-  actRoutes(page, sandboxActs(logger), frame, visitOf, refusedScreen);
-  assetRoutes(page, ['page.css', 'sandbox.css', ...SCRIPTS]);
-  page.get('/live', (c) => live(c.req.raw, c.env));
-  page.all('*', noSuchScreen(frame));
-  return mountable(page, base);
+  actRoutes(sandboxActs(logger), frame, visitOf, refusedScreen);
+  return frame.finished();
 }
 
 const FORM_SCREENS: Readonly<Record<string, (visit: SandboxVisit) => Screen>> = {
