@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { counts } from '../../src/inbox/operator/counts.ts';
-import { type Access, operatorTables } from '../../src/inbox/sqlite/operator/access.ts';
+import type { Access } from '../../src/inbox/sqlite/operator/access.ts';
+import { operatorTables } from '../../src/inbox/sqlite/operator/tables.ts';
 import { countEngine } from '../../src/inbox/sqlite/operator/counts.ts';
 import type { Statements } from '../../src/inbox/sqlite/engine/sqlite-store.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

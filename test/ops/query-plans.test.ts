@@ -9,7 +9,9 @@ import { busyShop } from './busy-shop.ts';
 import { everyFilter } from './every-filter.ts';
 import { sqliteShop } from './searched-store.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
-import { noteOutOfOrder } from '../../src/inbox/sqlite/operator/search-indexes.ts';
+import { noteOutOfOrder } from '../../src/inbox/operator/finding/indexes.ts';
+import { runAtOnce } from '../../src/inbox/operator/sql.ts';
+import { rowsOf, sqlite } from '../../src/inbox/sqlite/operator/access.ts';
 
 async function askWaits(inbox: Inbox): Promise<void> {
   const { events } = await listEvents(inbox, { states: ['pending', 'processing'] }, { limit: 500 });
@@ -29,7 +31,7 @@ describe('what operators ask', () => {
     await using inbox = sqliteInbox({ database });
     const before = new Set(texts);
     await busyShop({ inbox, ...sqliteShop(database) }, 60);
-    noteOutOfOrder(database, 20, 30);
+    runAtOnce(noteOutOfOrder({ rows: (asked) => rowsOf(database, asked) }, sqlite, 20, 30));
 
     while ((await inbox.operations?.indexNew(20)) !== 0);
     for (const filter of everyFilter()) {

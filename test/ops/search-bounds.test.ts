@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { type Access, operatorTables } from '../../src/inbox/sqlite/operator/access.ts';
+import type { Access } from '../../src/inbox/sqlite/operator/access.ts';
+import { operatorTables } from '../../src/inbox/sqlite/operator/tables.ts';
 import { counts } from '../../src/inbox/operator/counts.ts';
 import { countEngine } from '../../src/inbox/sqlite/operator/counts.ts';
-import { search } from '../../src/inbox/sqlite/operator/search-indexes.ts';
+import { sqliteOperations } from '../../src/inbox/sqlite/operator/operations.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { stats } from '../../src/ops/stats.ts';
@@ -96,7 +97,7 @@ describe('deliveries have their turn', () => {
         alone: async (work) => work(database),
         notify() {},
       };
-      return search(access).search({ body: conditions(8) }, {});
+      return sqliteOperations(access).search({ body: conditions(8) }, {});
     });
     let over = false;
     const next = (): void => {

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Search } from '../../src/inbox/operator/search.ts';
 import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
-import { search } from '../../src/inbox/sqlite/operator/search-indexes.ts';
+import { sqliteOperations } from '../../src/inbox/sqlite/operator/operations.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { ownFolder } from '../helpers/scratch-folder.ts';
 import { START } from '../helpers/virtual-clock.ts';
@@ -47,7 +47,7 @@ export async function searchedFile(): Promise<SearchedStore> {
   const inbox = sqliteInbox({ database });
   return {
     inbox,
-    readOnly: search({
+    readOnly: sqliteOperations({
       database: () => database,
       write: () => Promise.reject(new Error('the disk is full')),
       alone: async (work) => work(database),

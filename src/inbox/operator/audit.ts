@@ -2,7 +2,16 @@ import { ConfigurationError } from '../../errors.ts';
 import type { EventKey } from '../event.ts';
 import { nameOf, type Author, type By } from './acts.ts';
 import { LONGEST_TEXT, pageBounds, type PageRequest } from './search.ts';
-import { actingBy, type Clock, type Dialect, type OperatorTables, type Statement } from './sql.ts';
+import {
+  actingBy,
+  wait,
+  type Clock,
+  type Dialect,
+  type OperatorTables,
+  type OperatorTransaction,
+  type Statement,
+  type Steps,
+} from './sql.ts';
 
 /** One action of an operator. */
 export interface AuditLine {
@@ -87,7 +96,9 @@ export function audit(tables: OperatorTables): Audit {
   return {
     note: async (act, by, filter, counts) => noteLine(tables, act, actingBy(by), filter, counts),
     async recount(seq, counts) {
-      await tables.change({ plan: () => ({ save: [recountedLine(t, seq, counts)], result: () => {} }) });
+      await tables.change(function* (tx) {
+        yield* wait(tx.rows(recountedLine(t, seq, counts)));
+      });
     },
     async lines(request) {
       const { before, limit, actor, since, until } = auditBounds(request);
@@ -144,44 +155,35 @@ export function noteLine(
   filter: unknown,
   counts: AuditLine['counts'],
 ): Promise<number> {
-  return tables.change({
-    plan: (_, clock) => ({
-      save: [auditLine(tables.dialect, act, author(clock), filter, counts)],
-      result: ([rows = []]) => (rows[0] as { seq: number }).seq,
-    }),
-  });
+  return tables.change((tx) => addLine(tx, act, author(tx), filter, counts));
 }
 
-/** A line of an action, for its transaction. Its row has the `seq`. */
-export function auditLine(
-  { t, returningSeq }: Pick<Dialect, 't' | 'returningSeq'>,
+/** Adds a line in the transaction of its action, and returns its `seq`. */
+export function* addLine(
+  { dialect: { t, returningSeq }, rows }: OperatorTransaction,
   act: string,
   { actor, via, reason, now }: Author,
   filter: unknown,
   counts: AuditLine['counts'],
-): Required<Statement> {
+): Steps<number> {
   const text = `
     INSERT INTO ${t.audit} (at_ms, actor, via, act, reason, filter, counts) VALUES ($1, $2, $3, $4, $5, $6, $7)
     ${returningSeq}`;
-  return { text, values: [now, actor, via, act, reason, JSON.stringify(filter ?? null), JSON.stringify(counts)] };
+  const values = [now, actor, via, act, reason, JSON.stringify(filter ?? null), JSON.stringify(counts)];
+  const [row] = yield* wait(rows<{ seq: number }>({ text, values }));
+  return row?.seq ?? 0;
 }
 
 export function recountedLine(t: Dialect['t'], seq: number, counts: AuditLine['counts']): Required<Statement> {
   return { text: `UPDATE ${t.audit} SET counts = $2 WHERE seq = $1`, values: [seq, JSON.stringify(counts)] };
 }
 
-/** The counts of a line, for `moreCounts`. Another transaction that adds to them waits for this one. */
-export function countsOfLine({ t, forUpdate }: Pick<Dialect, 't' | 'forUpdate'>, seq: number): Required<Statement> {
-  return { text: `SELECT seq, counts FROM ${t.audit} WHERE seq = $1 ${forUpdate}`, values: [seq] };
-}
-
-/** Adds to the counts of a line, in the transaction that they are about; none if the line is gone. */
-export function moreCounts(
-  t: Dialect['t'],
-  row: { readonly seq: number; readonly counts: string } | undefined,
-  more: AuditLine['counts'],
-): readonly Required<Statement>[] {
-  return row === undefined ? [] : [recountedLine(t, row.seq, addCounts(countsIn(row.counts), more))];
+/** Adds to the counts of a line, if it exists, in the transaction that they are about. */
+export function* addToLine(tx: OperatorTransaction, seq: number, more: AuditLine['counts']): Steps<void> {
+  const { t, forUpdate } = tx.dialect;
+  const text = `SELECT counts FROM ${t.audit} WHERE seq = $1 ${forUpdate}`;
+  const [line] = yield* wait(tx.rows<{ counts: string }>({ text, values: [seq] }));
+  if (line !== undefined) tx.later(recountedLine(t, seq, addCounts(countsIn(line.counts), more)));
 }
 
 export function addCounts(before: AuditLine['counts'], more: AuditLine['counts']): AuditLine['counts'] {

@@ -1,6 +1,7 @@
 import type { EntityOf } from '../../events/entity.ts';
 import { assertOption, whole } from '../../option-rules.ts';
 import {
+  actingOf,
   changedBy,
   CLEARED_AT_ONCE,
   hasEnded,
@@ -19,37 +20,26 @@ import {
   type FillingBulk,
   type WorkedEvent,
 } from '../rules/bulks.ts';
-import type { EventMove } from '../rules/operator-acts.ts';
-import { authorOf, type ActResult, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
-import { actedEvents, auditLine, recountedLine } from './audit.ts';
+import { actOn } from './acts-on-events.ts';
+import { authorOf, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
+import { actedEvents, addLine, recountedLine } from './audit.ts';
 import { assertFilter, filterTimes, pageBounds, type EventFilter } from './search.ts';
 import {
   actingBy,
-  type Change,
+  byTables,
+  changeAgain,
+  wait,
   type Clock,
   type Dialect,
   type OperatorTables,
-  type Plan,
+  type OperatorTransaction,
   type Statement,
+  type Steps,
 } from './sql.ts';
 import { actedInOrder, selectActed } from './summaries.ts';
 
-/** The parts of bulks that each engine has. */
-export interface BulkEngine {
-  /** Works one batch. The first batch of a bulk begins it, and the last one ends it. */
-  readonly advance: (id: number, limit: number, author: Author, entity: EntityOf | undefined) => Promise<BulkStep>;
-  /**
-   * Deletes events of the snapshots of bulks.
-   *
-   * @param old - which of `bulks`
-   * @param limit - the most events
-   * @returns a statement with a row for each of them
-   */
-  readonly clear: (old: string, limit: string) => string;
-}
-
-export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): Omit<Acts, 'act'> {
-  const { dialect } = tables;
+export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
+  const { dialect, bounds } = tables;
   const { t, list, anyOf, forUpdate, now } = dialect;
   const columns = bulkColumns(dialect);
 
@@ -61,23 +51,21 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
     const old = `
       bulks.state = 'filling' AND bulks.created_ms = 0 OR bulks.state = 'cancelled' AND bulks.started_ms IS NULL
       OR bulks.state IN ('done', 'cancelled') AND bulks.ended_ms < $1`;
+    const clear = dialect.clearBulks(old, '$2');
     for (let clearings = 0; clearings < MOST_CLEARINGS; clearings += 1) {
-      const cleared = await tables.change({
-        isRepeatable: true,
-        plan(_, clock) {
-          const { now } = author(clock);
+      const isFirst = clearings === 0;
+      const cleared = await tables.change(
+        function* (tx) {
+          const { now } = author(tx);
           const { fillingSince, previewedBefore, endedBefore } = oldBulks(now);
-          const first = [
-            { text: giveUp, values: [fillingSince] },
-            { text: cancelOld, values: [previewedBefore, now] },
-          ];
-          const rest = { text: clear(old, '$2'), values: [endedBefore, CLEARED_AT_ONCE] };
-          return {
-            save: [...(clearings === 0 ? first : []), rest],
-            result: (saved) => saved.at(-1)?.length ?? 0,
-          };
+          if (isFirst) {
+            yield* wait(tx.rows({ text: giveUp, values: [fillingSince] }));
+            yield* wait(tx.rows({ text: cancelOld, values: [previewedBefore, now] }));
+          }
+          return (yield* wait(tx.rows({ text: clear, values: [endedBefore, CLEARED_AT_ONCE] }))).length;
         },
-      });
+        { isRepeatable: true },
+      );
       if (cleared < CLEARED_AT_ONCE) return;
     }
   }
@@ -90,14 +78,11 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
       const text = `
         INSERT INTO ${t.bulks} (act, state, force, filter, actor, reason, created_ms)
         VALUES ($1, 'filling', $2, $3, $4, $5, $6) RETURNING id`;
-      return tables.change({
-        plan(_, clock) {
-          const { actor, reason, now } = author(clock);
-          return {
-            save: [{ text, values: [act, force, JSON.stringify(filter), actor, reason, now] }],
-            result: ([rows = []]) => (rows[0] as { id: number }).id,
-          };
-        },
+      return tables.change(function* (tx) {
+        const { actor, reason, now } = author(tx);
+        const values = [act, force, JSON.stringify(filter), actor, reason, now];
+        const [row] = yield* wait(tx.rows<{ id: number }>({ text, values }));
+        return row?.id ?? 0;
       });
     },
 
@@ -105,32 +90,28 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
       refuseTooMany(seqs);
       const filling = `
         SELECT id, act, force, filter, breakdown, created_ms AS "createdMs" FROM ${t.bulks} WHERE ${FILLING} ${forUpdate}`;
-      const known = `SELECT seq FROM ${t.bulk_events} WHERE bulk = $1 AND ${anyOf('seq', '$2', 'bigint')}`;
-      const change: Change<boolean, unknown> = {
-        load: () => [{ text: filling, values: [id] }, selectActed(dialect, seqs), { text: known, values: [id, seqs] }],
-        plan([bulks = [], events = [], known = []]) {
-          const [bulk] = bulks as readonly BulkRow[];
-          if (bulk === undefined) return { result: () => false };
-          const seqsKnown = new Set((known as readonly { seq: number }[]).map(({ seq }) => seq));
-          const { added, breakdown } = planSnapshot(fillingOf(bulk), actedInOrder(seqs, events), seqsKnown);
-          const add = `INSERT INTO ${t.bulk_events} (bulk, seq) SELECT $1, value FROM ${list('$2', 'bigint')}`;
-          const count = `UPDATE ${t.bulks} SET total = total + $2, breakdown = $3 WHERE id = $1`;
-          return {
-            save: [
-              { text: add, values: [id, added] },
-              { text: count, values: [id, added.length, JSON.stringify(breakdown)] },
-            ],
-            result: () => true,
-          };
-        },
-      };
-      if (!(await tables.change(change))) throw notFilling(id);
+      const selectKnown = `SELECT seq FROM ${t.bulk_events} WHERE bulk = $1 AND ${anyOf('seq', '$2', 'bigint')}`;
+      const add = `INSERT INTO ${t.bulk_events} (bulk, seq) SELECT $1, value FROM ${list('$2', 'bigint')}`;
+      const count = `UPDATE ${t.bulks} SET total = total + $2, breakdown = $3 WHERE id = $1`;
+      const isFilling = await tables.change(function* (tx) {
+        const [bulk] = yield* wait(tx.rows<BulkRow>({ text: filling, values: [id] }));
+        if (bulk === undefined) return false;
+        const events = actedInOrder(seqs, yield* wait(tx.rows(selectActed(dialect, seqs))));
+        const known = yield* wait(tx.rows<{ seq: number }>({ text: selectKnown, values: [id, seqs] }));
+        const { added, breakdown } = planSnapshot(fillingOf(bulk), events, new Set(known.map(({ seq }) => seq)));
+        tx.later(
+          { text: add, values: [id, added] },
+          { text: count, values: [id, added.length, JSON.stringify(breakdown)] },
+        );
+        return true;
+      });
+      if (!isFilling) throw notFilling(id);
     },
 
     async sealBulk(id) {
       const text = `UPDATE ${t.bulks} SET state = 'previewed' WHERE ${FILLING} RETURNING ${columns}`;
-      const sealed = await tables.change({
-        plan: (_, clock) => ({ save: [{ text, values: [id] }], result: ([rows]) => bulkIn(rows, clock) }),
+      const sealed = await tables.change(function* (tx) {
+        return bulkIn(yield* wait(tx.rows({ text, values: [id] })), tx);
       });
       if (sealed === null) throw notFilling(id);
       return sealed;
@@ -149,7 +130,10 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
 
     async advanceBulk(id, limit, by, { entity }) {
       assertOption('limit', limit, whole(1, MOST_AT_ONCE));
-      const { bulk, moved } = await advance(id, limit, authorOf(by), entity);
+      const author = authorOf(by);
+      const { bulk, moved } = await tables.change((tx) => advance(tx, id, limit, byTables(author)(tx), entity), {
+        dueAt: author.now,
+      });
       if (moved) tables.notify();
       if (bulk === null) throw unknownBulk(id);
       return bulk;
@@ -157,8 +141,7 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
 
     async reportBulk(id, stops) {
       const text = `UPDATE ${t.bulks} SET heartbeat_ms = ${now}, stopped = $2 WHERE id = $1`;
-      const save = [{ text, values: [id, stops] }];
-      await tables.change({ isRepeatable: true, plan: () => ({ save, result: () => {} }) });
+      await changeAgain(tables, { text, values: [id, stops] });
     },
 
     async outcomePart(id, after, limit) {
@@ -178,23 +161,59 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
     async cancelBulk(id, by) {
       const author = actingBy(by);
       const text = `UPDATE ${t.bulks} SET state = 'cancelled', ended_ms = $2 WHERE id = $1 RETURNING ${columns}`;
-      const cancelled = await tables.change({
-        load: () => [heldBulk(dialect, id)],
-        plan([rows]: readonly (readonly BulkRow[])[], clock): Plan<StoredBulk | null> {
-          const bulk = bulkIn(rows, clock);
-          if (bulk === null || hasEnded(bulk)) return { result: () => bulk };
-          const by = author(clock);
-          const counts = { worked: bulk.worked, left: bulk.total - bulk.worked };
-          return {
-            save: [auditLine(dialect, 'cancel', by, { bulk: id }, counts), { text, values: [id, by.now] }],
-            result: ([, changed]) => bulkIn(changed, clock),
-          };
-        },
+      const cancelled = await tables.change(function* (tx): Steps<StoredBulk | null> {
+        const bulk = bulkIn(yield* wait(tx.rows(heldBulk(dialect, id))), tx);
+        if (bulk === null || hasEnded(bulk)) return bulk;
+        const by = author(tx);
+        yield* addLine(tx, 'cancel', by, { bulk: id }, { worked: bulk.worked, left: bulk.total - bulk.worked });
+        return bulkIn(yield* wait(tx.rows({ text, values: [id, by.now] })), tx);
       });
       if (cancelled === null) throw unknownBulk(id);
       return cancelled;
     },
   };
+
+  /** Works one batch. The first batch of a bulk begins it, and the last one ends it. */
+  function* advance(
+    tx: OperatorTransaction,
+    id: number,
+    limit: number,
+    author: Author,
+    entity: EntityOf | undefined,
+  ): Steps<BulkStep> {
+    const slice = tx.timeSlice();
+    const held = yield* wait(tx.rows(heldBulk(dialect, id)));
+    const bulk = bulkIn(held);
+    if (bulk === null || hasEnded(bulk)) return { bulk: bulkIn(held, tx), moved: false };
+    const start = planStart(bulk, author);
+    const audit = bulk.audit ?? (yield* addLine(tx, bulk.act, start.author, start.target, {}));
+    // One event more than the limit shows that there are more. In Postgres, events before `reached` leave dead entries in the
+    // index for as long as another transaction reads.
+    const selectOpen = `
+      SELECT seq FROM ${t.bulk_events}
+      WHERE bulk = CAST($1 AS bigint) AND result IS NULL AND seq > (SELECT reached FROM ${t.bulks} WHERE id = $1)
+      ORDER BY seq LIMIT CAST($2 AS bigint)`;
+    const rows = yield* wait(tx.rows<{ seq: number }>({ text: selectOpen, values: [id, limit + 1] }));
+    const open = rows.map(({ seq }) => seq);
+    const acting = actingOf(bulk, author, entity);
+    const { results, moves } = yield* actOn(tx, open.slice(0, limit), acting, bounds.actsAtOnce, slice);
+    const { actor, reason, started, worked, counts, state, ended } = planProgress(bulk, author, open, results);
+    const save = `
+      UPDATE ${t.bulks}
+      SET actor = $2, reason = $3, audit = $4, started_ms = $5, worked = $6, counts = $7, state = $8, ended_ms = $9,
+        heartbeat_ms = ${now}, stopped = $10, reached = coalesce($11, reached)
+      WHERE id = $1 RETURNING ${columns}`;
+    const reached = open[results.length - 1] ?? null;
+    const values = [id, actor, reason, audit, started, worked, JSON.stringify(counts), state, ended, false, reached];
+    const saved = yield* wait(tx.rows({ text: save, values }));
+    const note = `UPDATE ${t.bulk_events} SET result = $2 WHERE ${anyOf('seq', '$1', 'bigint')} AND bulk = $3`;
+    for (const [result, of] of Map.groupBy(results.keys(), (at) => results[at])) {
+      tx.later({ text: note, values: [of.map((at) => open[at]), result, id] });
+    }
+    const moved = moves.map(({ event }) => event.seq);
+    tx.later(recountedLine(t, audit, counts), actedEvents(dialect, audit, moved, author.now));
+    return { bulk: bulkIn(saved, tx), moved: results.includes('done') };
+  }
 }
 
 function selectWorked(t: Dialect['t']): string {
@@ -228,56 +247,9 @@ function selectBulk(dialect: Dialect, id: number): Required<Statement> {
 }
 
 /** Of two machines that change a bulk, one waits here until the other has done so: each event is worked once. */
-export function heldBulk(dialect: Dialect, id: number): Required<Statement> {
+function heldBulk(dialect: Dialect, id: number): Statement {
   const { text, values } = selectBulk(dialect, id);
   return { text: `${text} ${dialect.forUpdate}`, values };
-}
-
-/** The line of the audit, which the first batch of a bulk writes. Its counts grow with the other batches. */
-export function startLine(dialect: Dialect, bulk: StoredBulk, by: Author): Required<Statement> {
-  const { author, target } = planStart(bulk, by);
-  return auditLine(dialect, bulk.act, author, target, {});
-}
-
-interface WorkedBatch {
-  readonly bulk: StoredBulk;
-  readonly audit: number;
-  readonly author: Author;
-  /** the events without a result before the batch, at least one more than it may work if there are more */
-  readonly open: readonly number[];
-  readonly results: readonly ActResult[];
-  readonly moves: readonly EventMove[];
-}
-
-/**
- * Writes the work of a batch: `save` has the row of the bulk, and `notes` the results of its events.
- *
- * @param more - the columns that an engine also sets, after nine values
- */
-export function batchWrites(
-  dialect: Dialect,
-  { bulk, audit, author, open, results, moves }: WorkedBatch,
-  more: Required<Statement> = { text: '', values: [] },
-): { readonly save: Required<Statement>; readonly notes: readonly Required<Statement>[] } {
-  const { t, anyOf, now } = dialect;
-  const { actor, reason, started, worked, counts, state, ended } = planProgress(bulk, author, open, results);
-  const text = `
-    UPDATE ${t.bulks}
-    SET actor = $2, reason = $3, audit = $4, started_ms = $5, worked = $6, counts = $7, state = $8, ended_ms = $9,
-      heartbeat_ms = ${now}, stopped = false ${more.text}
-    WHERE id = $1 RETURNING ${bulkColumns(dialect)}`;
-  const values = [bulk.id, actor, reason, audit, started, worked, JSON.stringify(counts), state, ended, ...more.values];
-  const note = `UPDATE ${t.bulk_events} SET result = $2 WHERE ${anyOf('seq', '$1', 'bigint')} AND bulk = $3`;
-  const moved = moves.map(({ event }) => event.seq);
-  const byResult = Map.groupBy(results.keys(), (at) => results[at]);
-  return {
-    save: { text, values },
-    notes: [
-      ...Array.from(byResult, ([result, of]) => ({ text: note, values: [of.map((at) => open[at]), result, bulk.id] })),
-      recountedLine(t, audit, counts),
-      ...(moved.length === 0 ? [] : [actedEvents(dialect, audit, moved, author.now)]),
-    ],
-  };
 }
 
 /** The row of a bulk; the texts `filter`, `breakdown` and `counts` are JSON. */
@@ -301,7 +273,7 @@ interface BulkRow extends Pick<Bulk, 'id' | 'act' | 'state' | 'actor' | 'reason'
  *
  * @param clock - unless given, the times stay those of the tables
  */
-export function bulkIn(rows: readonly unknown[] = [], clock?: Clock): StoredBulk | null {
+function bulkIn(rows: readonly unknown[] = [], clock?: Clock): StoredBulk | null {
   const [row] = rows as readonly BulkRow[]; // of these statements
   return row === undefined ? null : bulkOf(row, clock);
 }

@@ -2,7 +2,7 @@ import { MINUTE_MS, minutesApart, type CountRow, type CountTotal } from '../rule
 import { gaugesOf, selectGauges, type Gauges, type GaugesRow, type GaugeSources } from './gauges.ts';
 import { pinger } from '../ping.ts';
 import type { Abortable } from './search.ts';
-import type { Clock, Dialect, OperatorTables, Reader, Statement } from './sql.ts';
+import { wait, type Clock, type Dialect, type OperatorTables, type Reader, type Statement } from './sql.ts';
 import { SlicedWork } from './turns.ts';
 
 /** Milliseconds since 1970. A span has the minutes and hours that begin in it. */
@@ -111,9 +111,16 @@ export function counts(tables: OperatorTables, engine: CountEngine): Counts {
   const { t } = dialect;
   const summed = 'what, detail, CAST(sum(count) AS bigint) AS count';
   const totalsOf = (rows: string): string => `SELECT ${summed} FROM (${rows}) AS counted GROUP BY 1, 2 ORDER BY 1, 2`;
+  const append = (statements: (clock: Clock) => readonly Statement[]): Promise<void> =>
+    tables.change(
+      function* (tx) {
+        for (const statement of statements(tx)) yield* wait(tx.rows(statement));
+      },
+      { whileRunning: { result: undefined } },
+    );
   return {
     async count(rows) {
-      if (rows.length > 0) await tables.append((clock) => engine.addCounts(clock, rows));
+      if (rows.length > 0) await append((clock) => engine.addCounts(clock, rows));
     },
     async counts(since, until) {
       const text = `
@@ -171,7 +178,7 @@ export function counts(tables: OperatorTables, engine: CountEngine): Counts {
         const some = rejections.slice(at, at + NOTED_AT_ONCE);
         const noted = some.map((one) => ({ ...one, source: one.source?.slice(0, MAX_SOURCE) ?? null }));
         const counted = some.map(({ reason, count, at }) => ({ at, what: 'rejected', detail: reason, count }) as const);
-        await tables.append((clock) => [...engine.addRejections(clock, noted), ...engine.addCounts(clock, counted)]);
+        await append((clock) => [...engine.addRejections(clock, noted), ...engine.addCounts(clock, counted)]);
         await engine.mergeRejections?.();
       }
     },

@@ -1,11 +1,12 @@
 import { ConfigurationError } from '../../errors.ts';
 import { turn } from '../../host/real-timers.ts';
 import { entityTerm } from '../rules/entity-terms.ts';
-import { ErasedNames, planErase, printOf, type Erased, type EventAbout } from '../rules/erasing.ts';
+import { ErasedNames, planErase, printOf, type EventAbout } from '../rules/erasing.ts';
 import type { EndpointType } from '../rules/pauses.ts';
-import { authorOf, type Author, type By } from './acts.ts';
+import { authorOf, type By } from './acts.ts';
 import { noteLine } from './audit.ts';
-import { byTables, type OperatorTables, type Statement } from './sql.ts';
+import { eraseSome, readAbout } from './erased-events.ts';
+import { byTables, changeAgain, wait, type OperatorTables, type Statement } from './sql.ts';
 
 /** The result of {@link eraseEntity}. */
 export interface EraseReport {
@@ -64,12 +65,6 @@ export interface Erasure {
 export interface ErasingEngine {
   /** Whether an action that is noted later has a higher number. */
   readonly notesInOrder: boolean;
-  about(seqs: readonly number[], entity: string): Promise<readonly EventAbout[]>;
-  /** Erases the first `worked` of some events in one transaction, with the line of the audit that counts them too. */
-  eraseSome(
-    events: readonly EventAbout[],
-    erasing: { readonly entity: string; readonly audit: number; readonly author: Author },
-  ): Promise<Erased & { readonly worked: number }>;
   emptyLog(): Promise<boolean | null>;
 }
 
@@ -77,7 +72,6 @@ export interface ErasingEngine {
 const PAGE = 100;
 /** The bodies of these are parsed, and each may have a mebibyte. */
 const CONFLICTS = 2;
-const BATCH_EVENTS = 100;
 
 export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure {
   return {
@@ -94,7 +88,7 @@ export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure 
       names.addEntity(entity);
       const found: EventAbout[] = [];
       let examined = 0;
-      for await (const page of eventsAbout(tables, engine, entity)) {
+      for await (const page of eventsAbout(tables, entity)) {
         if (isAborted()) break;
         found.push(...page.events);
         for (const event of page.events) if (event.whole) names.addNamesOf(event, entity);
@@ -115,7 +109,8 @@ export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure 
       // Before the events go: after a crash, nothing could tell any more which ids to hide.
       const hiddenUpTo = await hideInActs(tables, names);
       for (let at = 0; at < found.length && !isAborted();) {
-        const batch = await engine.eraseSome(found.slice(at, at + BATCH_EVENTS), { entity, audit, author });
+        const seqs = found.slice(at, at + tables.bounds.erasedEvents).map(({ seq }) => seq);
+        const batch = await eraseSome(tables, seqs, { entity, audit, author });
         at += batch.worked;
         done.erased += batch.erased;
         done.inProcessing += batch.inProcessing;
@@ -132,8 +127,7 @@ export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure 
 
 async function forgetEntity(tables: OperatorTables, entity: string): Promise<void> {
   const { t, toKey } = tables.dialect;
-  const save = [{ text: `DELETE FROM ${t.entities} WHERE entity = $1`, values: [toKey(entity)] }];
-  await tables.change({ isRepeatable: true, plan: () => ({ save, result: () => {} }) });
+  await changeAgain(tables, { text: `DELETE FROM ${t.entities} WHERE entity = $1`, values: [toKey(entity)] });
 }
 
 interface PageAbout {
@@ -145,11 +139,7 @@ interface PageAbout {
  * The events about an entity: those that the index knows to be about it, and those with a conflicting body that is. Conflicts
  * are few, and no index knows their bodies.
  */
-async function* eventsAbout(
-  tables: OperatorTables,
-  engine: ErasingEngine,
-  entity: string,
-): AsyncGenerator<PageAbout, void> {
+async function* eventsAbout(tables: OperatorTables, entity: string): AsyncGenerator<PageAbout, void> {
   const { t, toKey } = tables.dialect;
   const withTerm = `SELECT seq FROM ${t.terms} WHERE seq > $1 AND term = $2 ORDER BY seq LIMIT ${PAGE}`;
   const withConflict = `SELECT seq FROM ${t.conflicts} WHERE seq > $1 ORDER BY seq LIMIT ${CONFLICTS}`;
@@ -161,7 +151,7 @@ async function* eventsAbout(
       const asked = next(seen);
       const seqs = (await tables.read(({ rows }) => rows<{ seq: number }>(asked))).map(({ seq }) => seq);
       if (seqs.length > 0) {
-        const events = await engine.about(seqs, entity);
+        const events = await readAbout(tables, seqs, entity);
         yield { events: events.filter((event) => event.whole === whole), examined: seqs.length };
       }
       seen = seqs.at(-1);
@@ -209,10 +199,9 @@ async function hideInActs(
         const reason = names.hideInReason(act.reason);
         return filter === act.filter && reason === act.reason ? [] : [{ key: act.key, filter, reason }];
       });
-      const save = [{ text: write, values: columns(changed, ['key', 'filter', 'reason']) }];
       // Deliveries have their turn in any case.
       if (changed.length === 0) await turn();
-      else await tables.change({ isRepeatable: true, plan: () => ({ save, result: () => {} }) });
+      else await changeAgain(tables, { text: write, values: columns(changed, ['key', 'filter', 'reason']) });
       behind = page.at(-1)?.key ?? behind;
       if (page.length < PAGE) break;
     }
@@ -229,18 +218,17 @@ async function hideInPauses(tables: OperatorTables, names: ErasedNames): Promise
     UPDATE ${t.pauses} AS paused SET reason = given.reason
     FROM ${given({ endpoint: 'text', type: 'text', reason: 'text' })}
     WHERE ${anyOf('paused.endpoint', '$1', 'text')} AND paused.endpoint = given.endpoint AND paused.type = given.type`;
-  await tables.change({
-    isRepeatable: true,
-    load: () => [{ text: read }],
-    plan([pauses = []]: readonly (readonly (EndpointType & { readonly reason: string })[])[]) {
+  await tables.change(
+    function* (tx) {
+      const pauses = yield* wait(tx.rows<EndpointType & { readonly reason: string }>({ text: read }));
       const changed = pauses.flatMap((pause) => {
         const reason = names.hideIn(pause.reason);
         return reason === pause.reason ? [] : [{ ...pause, reason }];
       });
-      const save = [{ text: write, values: columns(changed, ['endpoint', 'type', 'reason']) }];
-      return { save: changed.length === 0 ? [] : save, result: () => {} };
+      tx.later({ text: write, values: columns(changed, ['endpoint', 'type', 'reason']) });
     },
-  });
+    { isRepeatable: true },
+  );
 }
 
 function columns<Row>(rows: readonly Row[], names: readonly (keyof Row)[]): readonly unknown[] {

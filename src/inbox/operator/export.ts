@@ -2,7 +2,7 @@ import { turn } from '../../host/real-timers.ts';
 import type { EventKey } from '../event.ts';
 import { Budget, withinBudget } from '../rules/budget.ts';
 import type { EventFilter, Search } from './search.ts';
-import type { Dialect, OperatorTables, Statement } from './sql.ts';
+import type { Dialect, OperatorTables } from './sql.ts';
 import { listedEvents } from './summaries.ts';
 import { eventLine, markLine, type ExportedEvent, type ExportPage, type Transfer } from './transfer.ts';
 
@@ -70,10 +70,12 @@ async function* matching(source: ExportSource, filter: EventFilter, end: number)
     await turn();
   }
   found.reverse();
+  const selectFound = `SELECT events.seq, ${sizeOf(tables.dialect)} AS bytes FROM ${listedEvents(tables.dialect)}`;
   for (let at = 0; at < found.length;) {
     const seqs = found.slice(at, at + PAGE_EVENTS);
-    const sizes = await tables.read(({ rows }) => rows(sizesBySeq(tables.dialect, seqs)));
-    const page = firstPage(sizesInOrder(seqs, sizes));
+    const sizes = await tables.read(({ rows }) => rows<Sized>({ text: selectFound, values: [seqs] }));
+    const bytes = new Map(sizes.map((event) => [event.seq, event.bytes]));
+    const page = firstPage(seqs.map((seq) => ({ seq, bytes: bytes.get(seq) ?? 0 })));
     if (page.length === 0) return;
     yield await pageOf(source, page);
     at += page.length;
@@ -85,25 +87,17 @@ function firstPage(events: readonly Sized[]): readonly number[] {
   return withinBudget(events, new Budget(PAGE_BYTES)).map(({ seq }) => seq);
 }
 
-/** The `seq` and the `bytes` of events, those of their conflicts included. */
-function selectSized({ t }: Pick<Dialect, 't'>, events: string): string {
+/** The bytes of `events`, those of their conflicts included. */
+export function sizeOf({ t }: Pick<Dialect, 't'>): string {
   const other = `SELECT length(body) FROM ${t.conflicts} AS other WHERE other.seq = events.seq LIMIT 1`;
-  return `SELECT events.seq, coalesce(length(events.body), 0) + coalesce((${other}), 0) AS bytes FROM ${events}`;
-}
-
-export function sizesBySeq(dialect: Dialect, seqs: readonly number[]): Required<Statement> {
-  return { text: selectSized(dialect, listedEvents(dialect)), values: [seqs] };
-}
-
-/** @returns the events in this order, with 0 bytes where one has gone */
-export function sizesInOrder(seqs: readonly number[], found: readonly unknown[]): readonly Sized[] {
-  const bytes = new Map((found as readonly Sized[]).map((event) => [event.seq, event.bytes])); // of sizesBySeq
-  return seqs.map((seq) => ({ seq, bytes: bytes.get(seq) ?? 0 }));
+  return `coalesce(length(events.body), 0) + coalesce((${other}), 0)`;
 }
 
 function sizedBehind(tables: OperatorTables, after: number, end: number): Promise<readonly Sized[]> {
   const where = 'events.seq > $1 AND events.seq < $2 ORDER BY events.seq';
-  const text = selectSized(tables.dialect, `${tables.dialect.t.events} AS events WHERE ${where} LIMIT ${PAGE_EVENTS}`);
+  const { dialect } = tables;
+  const text = `
+    SELECT events.seq, ${sizeOf(dialect)} AS bytes FROM ${dialect.t.events} AS events WHERE ${where} LIMIT ${PAGE_EVENTS}`;
   return tables.read(({ rows }) => rows<Sized>({ text, values: [after, end] }));
 }
 

@@ -10,7 +10,7 @@ import {
   type ReleaseSeen,
   type SecretChanged,
 } from '../rules/marks.ts';
-import type { Dialect, OperatorTables, Plan, Statement } from './sql.ts';
+import { wait, type OperatorTables, type OperatorTransaction, type Statement, type Steps } from './sql.ts';
 
 export interface Marks {
   noteRelease(seen: ReleaseSeen): Promise<void>;
@@ -31,24 +31,26 @@ export function marks(tables: OperatorTables): Marks {
   };
   return {
     noteRelease: (seen) =>
-      tables.change({
-        locks: 'marks',
-        load: () => [newest('AND name = $2', [seen.endpoint, seen.name]), newest('', [seen.endpoint])],
-        plan: ([own, any]: readonly (readonly KeptMark[])[], { toDatabase }) =>
-          saved(t, planRelease(own?.[0], any?.[0], { ...seen, at: toDatabase(seen.at) })),
-      }),
+      tables.change(
+        function* (tx) {
+          const [own] = yield* wait(tx.rows<KeptMark>(newest('AND name = $2', [seen.endpoint, seen.name])));
+          const [any] = yield* wait(tx.rows<KeptMark>(newest('', [seen.endpoint])));
+          yield* save(tx, planRelease(own, any, { ...seen, at: tx.toDatabase(seen.at) }));
+        },
+        { locks: 'marks' },
+      ),
     noteSecret: ({ endpoint, after, at }) =>
-      tables.change({
-        locks: 'marks',
-        load({ toDatabase }) {
-          const { since, until } = spanOfSecret({ endpoint, after: toDatabase(after), at: toDatabase(at) });
+      tables.change(
+        function* (tx) {
+          const changed = { endpoint, after: tx.toDatabase(after), at: tx.toDatabase(at) };
+          const { since, until } = spanOfSecret(changed);
           const text = `
             SELECT 1 FROM ${t.marks} WHERE kind = 'secret' AND name = $1 AND at_ms BETWEEN $2 AND $3 LIMIT 1`;
-          return [{ text, values: [endpoint, since, until] }];
+          const found = yield* wait(tx.rows({ text, values: [endpoint, since, until] }));
+          yield* save(tx, planSecret(found.length > 0, changed));
         },
-        plan: ([found = []], { toDatabase }) =>
-          saved(t, planSecret(found.length > 0, { endpoint, after: toDatabase(after), at: toDatabase(at) })),
-      }),
+        { locks: 'marks' },
+      ),
     async marks(since, until) {
       const text = `
         SELECT kind, name, endpoint, at_ms AS at FROM ${t.marks} WHERE at_ms >= $1 AND at_ms < $2
@@ -61,19 +63,15 @@ export function marks(tables: OperatorTables): Marks {
   };
 }
 
-function saved(t: Dialect['t'], change: MarkChange | null): Plan<void> {
-  return { save: change === null ? [] : statementsOf(t, change), result: () => {} };
-}
-
-function statementsOf(t: Dialect['t'], change: MarkChange): readonly Statement[] {
+function* save({ dialect: { t }, rows }: OperatorTransaction, change: MarkChange | null): Steps<void> {
+  if (change === null) return;
   if (change.kind === 'seen') {
     const text = `UPDATE ${t.marks} SET seen_ms = $2, ended_ms = $3 WHERE seq = $1`;
-    return [{ text, values: [change.seq, change.seenAt, change.endedAt] }];
+    yield* wait(rows({ text, values: [change.seq, change.seenAt, change.endedAt] }));
+    return;
   }
   const { kind, name, endpoint } = change.mark;
   const text = `INSERT INTO ${t.marks} (kind, name, endpoint, at_ms, seen_ms) VALUES ($1, $2, $3, $4, $4)`;
-  return [
-    { text, values: [kind, name, endpoint, change.at] },
-    { text: `DELETE FROM ${t.marks} WHERE seq <= (SELECT max(seq) FROM ${t.marks}) - ${MARKS_KEPT}` },
-  ];
+  yield* wait(rows({ text, values: [kind, name, endpoint, change.at] }));
+  yield* wait(rows({ text: `DELETE FROM ${t.marks} WHERE seq <= (SELECT max(seq) FROM ${t.marks}) - ${MARKS_KEPT}` }));
 }

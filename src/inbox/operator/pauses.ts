@@ -10,8 +10,8 @@ import {
 } from '../rules/pauses.ts';
 import { COUNTED } from '../rules/processors.ts';
 import type { By } from './acts.ts';
-import { auditLine } from './audit.ts';
-import { actingBy, type Clock, type OperatorTables } from './sql.ts';
+import { addLine } from './audit.ts';
+import { actingBy, wait, type Clock, type OperatorTables, type Steps } from './sql.ts';
 
 /** A pause, and the number of pending events of the paused type. */
 export interface Pause extends StoredPause {
@@ -49,39 +49,38 @@ export function pauses(tables: OperatorTables): Pauses {
     async pauseType({ endpoint, type }, by) {
       const author = actingBy(by);
       assertLane({ endpoint, type });
-      return tables.change({
-        locks: 'pauses',
-        load: () => [{ text: `SELECT ${PAUSE_COLUMNS} FROM ${ofType}`, values: [endpoint, type] }],
-        plan([found]: readonly (readonly PauseRow[])[], clock) {
-          const by = author(clock);
-          const known = found?.map(pauseOf)[0] ?? null;
-          const { pause, changed } = planPause(known, { endpoint, type }, by);
-          const text = `INSERT INTO ${t.pauses} (${PAUSE_COLUMNS}) VALUES ($1, $2, $3, $4, $5)`;
-          const values = [endpoint, type, by.now, by.actor, by.reason];
-          return {
-            save: changed ? [auditLine(tables.dialect, 'pause', by, { endpoint, type }, {}), { text, values }] : [],
-            result: () => ({ pause: toCaller(pause, clock), changed }),
-          };
+      return tables.change(
+        function* (tx) {
+          const found = yield* wait(
+            tx.rows<PauseRow>({ text: `SELECT ${PAUSE_COLUMNS} FROM ${ofType}`, values: [endpoint, type] }),
+          );
+          const by = author(tx);
+          const { pause, changed } = planPause(found.map(pauseOf)[0] ?? null, { endpoint, type }, by);
+          if (changed) {
+            yield* addLine(tx, 'pause', by, { endpoint, type }, {});
+            const text = `INSERT INTO ${t.pauses} (${PAUSE_COLUMNS}) VALUES ($1, $2, $3, $4, $5)`;
+            tx.later({ text, values: [endpoint, type, by.now, by.actor, by.reason] });
+          }
+          return { pause: toCaller(pause, tx), changed };
         },
-      });
+        { locks: 'pauses' },
+      );
     },
     async resumeType({ endpoint, type }, by) {
       const author = actingBy(by);
       assertLane({ endpoint, type });
-      const ended = await tables.change({
-        locks: 'pauses',
-        load: () => [{ text: `DELETE FROM ${ofType} RETURNING ${PAUSE_COLUMNS}`, values: [endpoint, type] }],
-        plan([ended]: readonly (readonly PauseRow[])[], clock) {
-          const pause = ended?.map(pauseOf)[0];
-          if (pause === undefined) return { result: () => null };
-          const by = author(clock);
-          const counts = { seconds: pausedSeconds(pause, by.now) };
-          return {
-            save: [auditLine(tables.dialect, 'resume', by, { endpoint, type }, counts)],
-            result: () => toCaller(pause, clock),
-          };
+      const ended = await tables.change(
+        function* (tx): Steps<StoredPause | null> {
+          const text = `DELETE FROM ${ofType} RETURNING ${PAUSE_COLUMNS}`;
+          const [row] = yield* wait(tx.rows<PauseRow>({ text, values: [endpoint, type] }));
+          if (row === undefined) return null;
+          const by = author(tx);
+          const pause = pauseOf(row);
+          yield* addLine(tx, 'resume', by, { endpoint, type }, { seconds: pausedSeconds(pause, by.now) });
+          return toCaller(pause, tx);
         },
-      });
+        { locks: 'pauses' },
+      );
       if (ended !== null) tables.notify();
       return ended;
     },

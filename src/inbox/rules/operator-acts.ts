@@ -43,7 +43,7 @@ export function bodyToday(
   return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
 }
 
-const MOST_KEYS = 500;
+export const MOST_KEYS = 500;
 /** Parsing this much blocks the event loop for about ten milliseconds. One event may have more. */
 const MOST_BYTES = 512 * 1024;
 

@@ -1,5 +1,7 @@
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
-import { noteOutOfOrder } from '../../../src/inbox/postgres/operator/search-indexes.ts';
+import { noteOutOfOrder } from '../../../src/inbox/operator/finding/indexes.ts';
+import { runInTurns } from '../../../src/inbox/operator/sql.ts';
+import { rowsIn } from '../../../src/inbox/postgres/operator/operator-tables.ts';
 import { SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testSearchPage } from '../../ops/search-page.conformance.ts';
@@ -60,7 +62,7 @@ testSearchPage('a page in Postgres', async () => {
     async noteOutOfOrder(first, last) {
       const { database } = storeOn({ pool }, { ...SETTINGS, schema: name });
       await database.transaction({
-        work: (session) => noteOutOfOrder({ session, t }, first, last),
+        work: (session) => runInTurns(noteOutOfOrder({ rows: rowsIn(session) }, { t }, first, last)),
       });
     },
     [Symbol.asyncDispose]: () => inbox.close(),

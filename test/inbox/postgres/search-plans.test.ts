@@ -1,6 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
-import { noteOutOfOrder } from '../../../src/inbox/postgres/operator/search-indexes.ts';
+import { noteOutOfOrder } from '../../../src/inbox/operator/finding/indexes.ts';
+import { runInTurns } from '../../../src/inbox/operator/sql.ts';
+import { rowsIn } from '../../../src/inbox/postgres/operator/operator-tables.ts';
 import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';
 import { countEvents, findEvents, getEvent, listEvents } from '../../../src/ops/index.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
@@ -28,7 +30,9 @@ it('no search reads a whole table or sorts one, whatever the statistics say', as
   onTestFinished(() => inbox.close());
   await busyShop(shop, 60);
   const { database } = storeOn({ pool: counted }, { ...SETTINGS, schema: name });
-  await database.transaction({ work: (session) => noteOutOfOrder({ session, t }, 20, 30) });
+  await database.transaction({
+    work: (session) => runInTurns(noteOutOfOrder({ rows: rowsIn(session) }, { t }, 20, 30)),
+  });
   seen.clear();
 
   while ((await operationsOf(inbox).indexNew(20)) !== 0);

@@ -2,6 +2,7 @@ import { delay } from '../../../host/real-timers.ts';
 import { gaugeOf, MOST_COUNTED } from '../../rules/counted.ts';
 import { termsOf } from '../../rules/entity-terms.ts';
 import { retryPrintOf } from '../../rules/error-groups.ts';
+import { deadGroups } from '../dead-groups.ts';
 import {
   assertFilter,
   pageBounds,
@@ -32,12 +33,14 @@ import {
 } from './conditions.ts';
 import { searchTables, type SearchIndexes } from './indexes.ts';
 
-interface SearchEngine {
+/** The parts of searching that each engine has. */
+export interface SearchEngine {
   readonly indexNew: (limit: number, upTo?: number, signal?: AbortSignal) => Promise<number>;
   readonly indexes: (reader: Reader) => SearchIndexes;
+  readonly groupsAtOnce: Parameters<typeof deadGroups>[1];
 }
 
-export function search(tables: OperatorTables, engine: SearchEngine): Omit<Search, 'deadGroups'> {
+export function search(tables: OperatorTables, engine: SearchEngine): Search {
   const { dialect } = tables;
   /** A connection is held for a few statements, and not while the search rests. */
   const searched = (read: Read, signal?: AbortSignal): Searched => ({
@@ -66,6 +69,7 @@ export function search(tables: OperatorTables, engine: SearchEngine): Omit<Searc
       }),
     summary: (key) => tables.read((reader) => summaryOfKey(reader, dialect, key)),
     indexNew: (limit, upTo) => engine.indexNew(limit, upTo),
+    ...deadGroups(tables, engine.groupsAtOnce),
   };
 }
 

@@ -1,9 +1,17 @@
 import type { EventState, PutAwayState } from '../../event.ts';
 import { entityTerm } from '../../rules/entity-terms.ts';
 import type { FoundName } from '../search.ts';
-import type { Dialect, Reader, Statement } from '../sql.ts';
+import { wait, type Dialect, type Reader, type Rows, type Steps } from '../sql.ts';
 import type { Died, FailureSpan, Index, SearchTables } from './candidates.ts';
-import { placed, type Extent, type ReceivedTimes, type SeqOrder, type SeqRange } from './seq-ranges.ts';
+import {
+  aroundNew,
+  isOutOfOrder,
+  placed,
+  type Extent,
+  type ReceivedTimes,
+  type SeqOrder,
+  type SeqRange,
+} from './seq-ranges.ts';
 
 /** At most so many are put in the order of a page, of an index that has another order. */
 export const SORTED = 5_000;
@@ -19,8 +27,6 @@ export interface Listing {
 }
 
 export interface SearchIndexes extends ReceivedTimes {
-  /** A value: the terms of events up to this `seq` are in the index. */
-  readonly indexed: string;
   readonly everything: Listing;
   readonly retrying: Listing;
   readonly group: (fingerprint: string) => Listing;
@@ -79,7 +85,7 @@ export function searchTables({ rows }: Reader, dialect: Dialect, indexes: Search
 
   return {
     samplesAtOnce,
-    extent: () => extentOf(rows, dialect, indexes),
+    extent: () => extentOf(rows, dialect),
     receivedIn: (ranges, limit) => indexes.receivedIn(ranges, limit),
     list: (parts, limit, order) => Promise.all(parts.map(({ index, range }) => list(index, range, limit, order))),
     async count({ index, range }, most) {
@@ -102,7 +108,7 @@ export function searchTables({ rows }: Reader, dialect: Dialect, indexes: Search
 const DISORDER_FROM = 'out_of_order_from';
 const DISORDER_THROUGH = 'out_of_order_through';
 
-async function extentOf(rows: Reader['rows'], { t }: Dialect, { indexed }: SearchIndexes): Promise<Extent> {
+async function extentOf(rows: Reader['rows'], { t, indexed }: Dialect): Promise<Extent> {
   const noted = (what: string): string => `(SELECT seq FROM ${t.progress} WHERE what = '${what}')`;
   const text = `
     SELECT coalesce((SELECT max(seq) FROM ${t.events}), 0) AS "newestSeq", ${indexed} AS indexed,
@@ -114,15 +120,25 @@ async function extentOf(rows: Reader['rows'], { t }: Dialect, { indexed }: Searc
   return { ...extent, disorder: last === null ? null : { from: first, before: last + 1 } };
 }
 
-/** Notes that an import put events among others that were received at other times. Two machines may import at once. */
-export function disorder({ t }: Pick<Dialect, 't'>, first: number, last: number): readonly Required<Statement>[] {
-  const note = (what: string, seq: number, isBetter: '<' | '>'): Required<Statement> => {
-    const text = `
-      INSERT INTO ${t.progress} AS known (what, seq) VALUES ($1, $2)
-      ON CONFLICT (what) DO UPDATE SET seq = CASE WHEN excluded.seq ${isBetter} known.seq THEN excluded.seq ELSE known.seq END`;
-    return { text, values: [what, seq] };
-  };
-  return [note(DISORDER_FROM, first, '<'), note(DISORDER_THROUGH, last, '>')];
+/** Notes whether new events are out of order. Call it in the transaction that stores or indexes them. */
+export function* noteOutOfOrder(
+  { rows }: { readonly rows: Rows },
+  { t }: Pick<Dialect, 't'>,
+  first: number,
+  last: number,
+): Steps<void> {
+  const { range, limit } = aroundNew(first, last);
+  const around = `
+    SELECT received_ms FROM ${t.events} WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT CAST($3 AS bigint)`;
+  const values = [range.from, range.before, limit];
+  const received = yield* wait(rows<{ received_ms: number }>({ text: around, values }));
+  if (!isOutOfOrder(received.map(({ received_ms: ms }) => ms))) return;
+  // Two machines may import at once.
+  const note = (isBetter: '<' | '>'): string => `
+    INSERT INTO ${t.progress} AS known (what, seq) VALUES ($1, $2)
+    ON CONFLICT (what) DO UPDATE SET seq = CASE WHEN excluded.seq ${isBetter} known.seq THEN excluded.seq ELSE known.seq END`;
+  yield* wait(rows({ text: note('<'), values: [DISORDER_FROM, first] }));
+  yield* wait(rows({ text: note('>'), values: [DISORDER_THROUGH, last] }));
 }
 
 function listingOf(

@@ -207,7 +207,7 @@ export async function readyEndpoints(reading: Reading, endpoints: Scope['endpoin
   return endpoints === '*' ? endpointsOf(reading, reading.t.queue, READY, 'endpoint, type') : endpoints;
 }
 
-export async function endpointsOf(
+async function endpointsOf(
   { session }: Pick<Reading, 'session'>,
   ...of: Parameters<typeof distinctEndpoints>
 ): Promise<readonly string[]> {

@@ -1,55 +1,37 @@
 import { ConfigurationError } from '../../../errors.ts';
-import { audit } from '../../operator/audit.ts';
-import { bulks } from '../../operator/bulks.ts';
-import { counts } from '../../operator/counts.ts';
-import { erasing } from '../../operator/erasing.ts';
-import { exporting } from '../../operator/export.ts';
-import { search as searchOf } from '../../operator/finding/find-page.ts';
 import type { Operations } from '../../contract.ts';
-import { pruning } from '../../operator/pruning.ts';
-import type { Search } from '../../operator/search.ts';
-import type { Transfer } from '../../operator/transfer.ts';
-import { deadGroups } from '../../operator/dead-groups.ts';
-import { marks } from '../../operator/marks.ts';
-import { pauses } from '../../operator/pauses.ts';
-import type { OperatorTables } from '../../operator/sql.ts';
+import { operationsOn } from '../../operator/operations.ts';
 import { tableNames } from '../sql/tables.ts';
-import { actsOnEvents, bulkEngine } from './acts.ts';
 import { countEngine } from './counts.ts';
-import { type Access, operatorTables } from './operator-tables.ts';
-import { erasingEngine, pruningEngine } from './removal.ts';
+import type { Access } from './operator-tables.ts';
+import { pruningEngine } from './pruning.ts';
 import { indexNew, searchIndexes } from './search-indexes.ts';
+import { operatorTables } from './tables.ts';
 import { waits } from './waits.ts';
-import { importing } from './importing.ts';
 
 export function postgresOperations(access: Access): Operations {
-  const tables = operatorTables(access);
-  const found = search(access, tables);
-  return {
-    ...found,
-    ...waits(access, tables),
-    ...actsOnEvents(access),
-    ...bulks(tables, bulkEngine(access)),
-    ...pauses(tables),
-    ...audit(tables),
-    ...pruning(pruningEngine(access)),
-    ...erasing(tables, erasingEngine(access)),
-    ...exporting(tables, (...given) => found.search(...given)),
-    ...importing(access),
-    ...copies(access),
-    ...counts(tables, countEngine(access)),
-    ...marks(tables),
-  };
-}
-
-/** An inbox in Postgres is copied as the rest of the database is. */
-function copies({ store, ask }: Access): Pick<Transfer, 'bytes' | 'backup'> {
+  const { store, ask } = access;
   const { database, t } = store;
+  const tables = operatorTables(access);
   return {
+    ...operationsOn(tables, {
+      search: {
+        indexNew: (limit, upTo, signal) => ask(() => indexNew(database.until(signal), t, limit, upTo)),
+        indexes: (reader) => searchIndexes(reader, t),
+        // No other statement of the server waits for its processor for long.
+        groupsAtOnce: { counted: 100, shown: 200 },
+      },
+      waits: waits(access, tables),
+      pruning: pruningEngine(t),
+      // Numbers are given before the commit, and the log is the whole server's.
+      erasing: { notesInOrder: false, emptyLog: async () => null },
+      erasingTables: tables,
+      counts: countEngine(access),
+    }),
     async bytes() {
-      const tables = tableNames.map((name) => t[name]);
+      const names = tableNames.map((name) => t[name]);
       const text = `SELECT sum(pg_total_relation_size(name::regclass))::bigint AS bytes FROM unnest($1::text[]) AS names (name)`;
-      const row = await ask(() => database.read((session) => session.row<{ bytes: number }>(text, [tables])));
+      const row = await ask(() => database.read((session) => session.row<{ bytes: number }>(text, [names])));
       return row?.bytes ?? 0;
     },
     async backup() {
@@ -58,16 +40,5 @@ function copies({ store, ask }: Access): Pick<Transfer, 'bytes' | 'backup'> {
         'To back up an inbox in Postgres, back up its database, for example with pg_dump. To move the inbox to a different database, export it.',
       );
     },
-  };
-}
-
-function search({ store, ask }: Access, tables: OperatorTables): Search {
-  return {
-    ...searchOf(tables, {
-      indexNew: (limit, upTo, signal) => ask(() => indexNew(store.database.until(signal), store.t, limit, upTo)),
-      indexes: (reader) => searchIndexes(reader, store.t),
-    }),
-    // No other statement of the server waits for its processor for long.
-    ...deadGroups(tables, { counted: 100, shown: 200 }),
   };
 }

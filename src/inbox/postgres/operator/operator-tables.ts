@@ -1,9 +1,5 @@
-import { auditLine, countsOfLine, moreCounts, type AuditLine } from '../../operator/audit.ts';
-import type { Author } from '../../operator/acts.ts';
-import type { Dialect, OperatorTables, Read, Reader, Statement } from '../../operator/sql.ts';
-import { doneOnce, type Asked } from '../driver/database.ts';
+import type { Dialect, Reader } from '../../operator/sql.ts';
 import { type Session, fromJson } from '../driver/session.ts';
-import type { Reading } from '../engine/transaction.ts';
 import { places, STATE, stateToActOn } from '../sql/records.ts';
 import { toKey, rowOf, type Tables } from '../sql/tables.ts';
 import type { Store } from '../store.ts';
@@ -11,7 +7,10 @@ import type { Store } from '../store.ts';
 export function postgres(t: Tables): Dialect {
   return {
     t,
-    keyIs: (id, endpoint) => `id = ${id} AND endpoint = ${endpoint}`,
+    keyIs(id, endpoint, row) {
+      const of = row === undefined ? '' : `${row}.`;
+      return `${of}id = ${id} AND ${of}endpoint = ${endpoint}`;
+    },
     anyOf: (column, parameter, type) => `${column} = ANY(${parameter}::${type}[])`,
     joinRow: (table, as, where) => `CROSS JOIN ${rowOf(table, as, where('found'))}`,
     list: (parameter, type) => `unnest(${parameter}::${type}[]) AS list (value)`,
@@ -37,6 +36,20 @@ export function postgres(t: Tables): Dialect {
     state: STATE,
     stateToActOn: stateToActOn(t),
     queued: 'queue',
+    settled: `coalesce(shelf.settled_ms,
+      (SELECT ended_ms FROM ${t.attempts} AS attempts WHERE attempts.seq = events.seq AND prunable LIMIT 1),
+      (SELECT settled_ms FROM ${t.imported} AS imported WHERE imported.seq = events.seq AND prunable LIMIT 1))`,
+    indexed: `coalesce((SELECT first - 1 FROM ${t.unindexed} ORDER BY first LIMIT 1), ${Number.MAX_SAFE_INTEGER})`,
+    knownBody: 'NULL AS body, coalesce(events.body_sha256, sha256(events.body)) AS hash',
+    errorsGone: 'prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL',
+    ofImportedAttempt: (endpoint) => ({ endpoint, fence: 0, prunable: false }),
+    clearBulks: (old, limit) => `
+      DELETE FROM ${t.bulk_events} WHERE ctid = ANY(ARRAY(
+        SELECT old.ctid FROM ${t.bulks} AS bulks CROSS JOIN LATERAL (
+          SELECT ctid FROM ${t.bulk_events} AS events WHERE events.bulk = bulks.id LIMIT ${limit}
+        ) AS old
+        WHERE ${old} LIMIT ${limit}
+      )) RETURNING seq`,
   };
 }
 
@@ -61,50 +74,6 @@ function eventColumns(t: Tables): string {
     coalesce(queue.failures, shelf.failures, ${failures}) AS failures, shelf.fingerprint`;
 }
 
-/** The tables of a schema. */
-export function operatorTables({ store, ask, notify }: Access): OperatorTables {
-  const { database, t, time } = store;
-  const dialect = postgres(t);
-  const { toDatabase, toCaller } = time;
-  const readUntil = (signal: AbortSignal | undefined): Read => {
-    const until = database.until(signal);
-    return (work) =>
-      until.read(async (session) => {
-        await time.follow(session);
-        return work({ toDatabase, toCaller, rows: rowsIn(session) });
-      });
-  };
-  return {
-    dialect,
-    read: (work, signal) => ask(() => readUntil(signal)(work)),
-    inSteps: (work, signal) => ask(() => work(readUntil(signal))),
-    change({ locks, isRepeatable = false, load, plan }) {
-      const done = <T>(asked: Omit<Asked<T>, 'wasDone'>) =>
-        ask(() => (isRepeatable ? database.transaction(asked) : doneOnce(store.database, asked)));
-      return done({
-        before: (session) => time.follow(session),
-        async work(session) {
-          const all = (statements: readonly Statement[]) => Promise.all(statements.map(rowsIn(session)));
-          if (locks !== undefined) await session.exec(`LOCK TABLE ${t[locks]} IN SHARE ROW EXCLUSIVE MODE`);
-          const loaded = await all(load?.(time) ?? []);
-          const { save = [], result } = plan(loaded as never, time); // the rows of its statements
-          return result(await all(save));
-        },
-      });
-    },
-    append(statements) {
-      const appending = {
-        before: (session: Session) => time.follow(session),
-        async work(session: Session) {
-          await Promise.all(statements(time).map(rowsIn(session)));
-        },
-      };
-      return ask(() => doneOnce(database, appending, { result: undefined }));
-    },
-    notify,
-  };
-}
-
 export function rowsIn(session: Session): Reader['rows'] {
   return (statement) => session.rows(statement);
 }
@@ -116,23 +85,6 @@ export interface Access {
   readonly ask: <T>(work: () => Promise<T>) => Promise<T>;
   /** Tells processors that events may have become due. */
   readonly notify: () => void;
-}
-
-/** Adds a line in the transaction of its action, and returns its `seq`. */
-export async function addAuditLine(
-  { session, t }: Reading,
-  act: string,
-  author: Author,
-  filter: unknown,
-  counts: AuditLine['counts'],
-): Promise<number> {
-  const line = await session.row<{ seq: number }>(auditLine(postgres(t), act, author, filter, counts));
-  return line?.seq ?? 0;
-}
-
-export async function addToAuditLine({ session, t }: Reading, seq: number, more: AuditLine['counts']): Promise<void> {
-  const line = await session.row<{ seq: number; counts: string }>(countsOfLine(postgres(t), seq));
-  for (const save of moreCounts(t, line, more)) await session.run(save);
 }
 
 /** The group of a dead event, as its index has it. */

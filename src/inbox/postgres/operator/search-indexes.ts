@@ -2,9 +2,9 @@ import { delay } from '../../../host/real-timers.ts';
 import { putAwayStates, type EventState, type PutAwayState } from '../../event.ts';
 import { namesIn } from '../../operator/finding/bodies.ts';
 import { BodiesInTurn, type Sized } from '../../operator/finding/conditions.ts';
-import { SORTED, type Listing, type SearchIndexes, disorder } from '../../operator/finding/indexes.ts';
-import { type SeqOrder, type SeqRange, aroundNew, isOutOfOrder } from '../../operator/finding/seq-ranges.ts';
-import type { Reader } from '../../operator/sql.ts';
+import { noteOutOfOrder, SORTED, type Listing, type SearchIndexes } from '../../operator/finding/indexes.ts';
+import type { SeqOrder, SeqRange } from '../../operator/finding/seq-ranges.ts';
+import { runInTurns, type Reader } from '../../operator/sql.ts';
 import { termsOf, type Term } from '../../rules/entity-terms.ts';
 import type { Session } from '../driver/session.ts';
 import { distinctEndpoints, READY } from '../engine/due-events.ts';
@@ -26,7 +26,6 @@ export function searchIndexes({ rows }: Reader, t: Tables): SearchIndexes {
   });
   const place = '(coalesce(fingerprint, dead_reason), seq)';
   return {
-    indexed: selectIndexed(t),
     everything: { from: `${t.events} WHERE true` },
     retrying: aside(`${t.queue} WHERE lease_until_ms IS NULL AND failures > 0`),
     group: (fingerprint) => ({
@@ -131,11 +130,6 @@ function readyOfTypes(t: Tables): string {
     LIMIT ${SORTED + 1}`;
 }
 
-/** The terms of events up to this `seq` are in the index, for SELECT. */
-export function selectIndexed(t: Tables): string {
-  return `coalesce((SELECT first - 1 FROM ${t.unindexed} ORDER BY first LIMIT 1), ${Number.MAX_SAFE_INTEGER})`;
-}
-
 /** The times at which the first events of each range were received. */
 async function receivedIn(
   rows: Reader['rows'],
@@ -154,14 +148,6 @@ async function receivedIn(
   const received = ranges.map((): number[] => []);
   for (const { place, received_ms: ms } of found) received[place - 1]?.push(ms);
   return received;
-}
-
-/** Notes whether new events are out of order. Call it in the transaction that stores or indexes them. */
-export async function noteOutOfOrder({ session, t }: Reading, first: number, last: number): Promise<void> {
-  const { range, limit } = aroundNew(first, last);
-  const [received = []] = await receivedIn(rowsIn(session), t, [range], limit);
-  if (!isOutOfOrder(received)) return;
-  await Promise.all(disorder({ t }, first, last).map((write) => session.run(write)));
 }
 
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
@@ -249,7 +235,9 @@ async function indexBatch({ session, t }: Reading, limit: number): Promise<boole
   await addTerms({ session, t }, terms);
   await forgetUnindexed({ session, t }, worked);
   const seqs = worked.map(({ seq }) => seq).toSorted((a, b) => a - b);
-  for (const { from, to } of runsOf(seqs)) await noteOutOfOrder({ session, t }, from, to);
+  for (const { from, to } of runsOf(seqs)) {
+    await runInTurns(noteOutOfOrder({ rows: rowsIn(session) }, { t }, from, to));
+  }
   return true;
 }
 

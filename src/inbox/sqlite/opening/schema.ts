@@ -299,6 +299,8 @@ export const schema: Migration = {
       total        INTEGER NOT NULL DEFAULT 0,
       breakdown    TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(breakdown)),
       worked       INTEGER NOT NULL DEFAULT 0,
+      -- up to this event all have a result
+      reached      INTEGER NOT NULL DEFAULT 0,
       counts       TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(counts)),
       audit        INTEGER REFERENCES hookbox_audit (seq),
       -- when its process last reported, and whether to say that it stops

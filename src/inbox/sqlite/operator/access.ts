@@ -1,17 +1,7 @@
 import { boundToHere } from '../../../host/own-context.ts';
-import { wallTime, performance } from '../../../host/real-timers.ts';
+import { wallTime } from '../../../host/real-timers.ts';
 import type { GroupCommit } from '../../group-commit.ts';
-import { actedEvents, auditLine, countsOfLine, moreCounts, type AuditLine } from '../../operator/audit.ts';
-import type { Author } from '../../operator/acts.ts';
-import type { TimeSlice } from '../../rules/budget.ts';
-import {
-  sharedTables,
-  type Clock,
-  type Dialect,
-  type OperatorTables,
-  type Read,
-  type Statement,
-} from '../../operator/sql.ts';
+import { sharedTables, type Clock, type Dialect, type Statement } from '../../operator/sql.ts';
 import type { Connection } from '../connection.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
 import { type Work, waitedSince } from '../jobs.ts';
@@ -63,6 +53,9 @@ export function accessOf(
   };
 }
 
+/** In `hookbox_progress`, the last event in the index of terms. */
+export const INDEXED = 'terms';
+
 const aside = (parked: 1 | 2, limit: number): string => `
   SELECT * FROM (
     SELECT endpoint, type, parked AS list FROM hookbox_events WHERE parked > 0 AND parked = ${parked} ORDER BY seq
@@ -97,27 +90,18 @@ export const sqlite: Dialect = {
   state: 'state, dead_reason',
   stateToActOn: `${STATE_TO_ACT_ON}, dead_reason`,
   queued: 'events',
+  settled: 'events.settled_ms',
+  indexed: `coalesce((SELECT seq FROM hookbox_progress WHERE what = '${INDEXED}'), 0)`,
+  knownBody: 'events.body, events.body_sha256 AS hash',
+  errorsGone: 'error_message = NULL, error_stack = NULL, skipped = NULL',
+  ofImportedAttempt: () => ({}),
+  clearBulks: (old, limit) => `
+    DELETE FROM hookbox_bulk_events WHERE (bulk, seq) IN (
+      SELECT events.bulk, events.seq FROM hookbox_bulks AS bulks
+        CROSS JOIN hookbox_bulk_events AS events ON events.bulk = bulks.id
+      WHERE ${old} LIMIT ${limit}
+    ) RETURNING seq`,
 };
-
-export function operatorTables({ database, write, notify }: Access): OperatorTables {
-  const read: Read = (work) =>
-    work({ ...clockAfter(0), rows: async <Row>(asked: Statement) => rowsOf<Row>(database(), asked) });
-  return {
-    dialect: sqlite,
-    read,
-    inSteps: (work) => work(read),
-    change: ({ load, plan }) =>
-      write(({ database: writing }, waitedMs) => {
-        const clock = clockAfter(waitedMs);
-        const loaded = load?.(clock).map((asked) => rowsOf(writing, asked)) ?? [];
-        const { save = [], result } = plan(loaded as never, clock); // the rows of its statements
-        return result(save.map((asked) => rowsOf(writing, asked)));
-      }),
-    append: (statements) =>
-      write(({ database: writing }) => statements(clockAfter(0)).forEach((asked) => rowsOf(writing, asked))),
-    notify,
-  };
-}
 
 /** The clock of a transaction that has waited for the file. */
 export function clockAfter(waitedMs: number): Clock {
@@ -136,29 +120,6 @@ export function rowsOf<Row>(database: SqliteDatabase, { text, values = [] }: Sta
 function parameterOf(value: unknown): unknown {
   if (typeof value === 'boolean') return Number(value);
   return Array.isArray(value) ? JSON.stringify(value) : value;
-}
-
-export function addAuditLine(
-  database: SqliteDatabase,
-  act: string,
-  author: Author,
-  filter: unknown,
-  counts: AuditLine['counts'],
-): number {
-  return seqIn(rowsOf(database, auditLine(sqlite, act, author, filter, counts)));
-}
-
-export function seqIn([row]: readonly { readonly seq: number }[]): number {
-  return row?.seq ?? 0;
-}
-
-export function noteActed(database: SqliteDatabase, line: number, events: readonly number[], now: number): void {
-  if (events.length > 0) rowsOf(database, actedEvents(sqlite, line, events, now));
-}
-
-export function addToAuditLine(database: SqliteDatabase, seq: number, more: AuditLine['counts']): void {
-  const [row] = rowsOf<{ seq: number; counts: string }>(database, countsOfLine(sqlite, seq));
-  for (const save of moreCounts(sqlite.t, row, more)) rowsOf(database, save);
 }
 
 /** Reads several times from one snapshot. */
@@ -192,22 +153,4 @@ export function setProgress(database: SqliteDatabase, what: string, seq: number)
   const sql =
     'INSERT INTO hookbox_progress (what, seq) VALUES (?, ?) ON CONFLICT (what) DO UPDATE SET seq = excluded.seq';
   statement(database, sql).run(what, seq);
-}
-
-/** One transaction works so long: deliveries share its commit, and the event loop waits. */
-const SLICE_MS = 10;
-/** One transaction writes at most about so much, because the commit writes it once more. */
-const SLICE_BYTES = 1024 * 1024;
-
-/** Bounds a transaction over many rows. Any change of a row writes it again with its body. */
-export function timeSlice(): TimeSlice {
-  const startedAt = performance.now();
-  let bytes = 0;
-  return {
-    add(more) {
-      bytes += more;
-      return true;
-    },
-    isOver: () => bytes >= SLICE_BYTES || performance.now() - startedAt > SLICE_MS,
-  };
 }

@@ -1,44 +1,25 @@
-import { audit } from '../../operator/audit.ts';
-import { bulks } from '../../operator/bulks.ts';
-import { counts } from '../../operator/counts.ts';
-import { erasing } from '../../operator/erasing.ts';
-import { exporting } from '../../operator/export.ts';
 import type { Operations } from '../../contract.ts';
-import { pruning } from '../../operator/pruning.ts';
-import type { Transfer } from '../../operator/transfer.ts';
-import { marks } from '../../operator/marks.ts';
-import { pauses } from '../../operator/pauses.ts';
+import { operationsOn } from '../../operator/operations.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { type Access, operatorTables } from './access.ts';
-import { actsOnEvents, bulkEngine } from './acts-on-events.ts';
+import type { Access } from './access.ts';
 import { countEngine } from './counts.ts';
 import { erasingEngine, pruningEngine, secureAccess } from './removal.ts';
-import { search } from './search-indexes.ts';
+import { searchEngine } from './search-indexes.ts';
+import { operatorTables } from './tables.ts';
 import { waits } from './waits.ts';
-import { importing } from './importing.ts';
 
 export function sqliteOperations(access: Access): Omit<Operations, 'backup'> {
-  const tables = operatorTables(access);
-  const found = search(access);
   return {
-    ...found,
-    ...waits(access),
-    ...actsOnEvents(access),
-    ...bulks(tables, bulkEngine(access)),
-    ...pauses(tables),
-    ...audit(tables),
-    ...pruning(pruningEngine(access)),
-    ...erasing(operatorTables(secureAccess(access)), erasingEngine(access)),
-    ...exporting(tables, (...given) => found.search(...given)),
-    ...importing(access),
-    ...fileSize(access),
-    ...counts(tables, countEngine(access)),
-    ...marks(tables),
+    ...operationsOn(operatorTables(access), {
+      search: searchEngine(access),
+      waits: waits(access),
+      pruning: pruningEngine(access),
+      erasing: erasingEngine(access),
+      erasingTables: operatorTables(secureAccess(access)),
+      counts: countEngine(access),
+    }),
+    bytes: async () => bytesOf(access.database()),
   };
-}
-
-function fileSize(access: Access): Pick<Transfer, 'bytes'> {
-  return { bytes: async () => bytesOf(access.database()) };
 }
 
 /** Includes pages in the write-ahead log. */

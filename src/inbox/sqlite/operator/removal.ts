@@ -1,134 +1,25 @@
-import { performance, delay } from '../../../host/real-timers.ts';
-import { atCommit } from '../../operator/acts.ts';
-import type { ErasingEngine } from '../../operator/erasing.ts';
-import { sizesBySeq, sizesInOrder } from '../../operator/export.ts';
-import { namesIn } from '../../operator/finding/bodies.ts';
-import type { PruningEngine } from '../../operator/pruning.ts';
+import { delay } from '../../../host/real-timers.ts';
 import type { PrunableState } from '../../event.ts';
-import {
-  type PruneCriteria,
-  type PrunePosition,
-  planPrune,
-  type LookedAt,
-  type SettledEvent,
-} from '../../rules/pruning.ts';
-import { withinBudget } from '../../rules/budget.ts';
-import {
-  ERASED_ERROR,
-  eventsAbout,
-  planErase,
-  type ErasableEvent,
-  type ErasePlan,
-  type FoundEvent,
-} from '../../rules/erasing.ts';
-import { entityTerm } from '../../rules/entity-terms.ts';
-import { hashOf } from '../../rules/accept.ts';
+import type { ErasingEngine } from '../../operator/erasing.ts';
+import type { PruningEngine } from '../../operator/pruning.ts';
+import type { LookedAt, PruneCriteria, PrunePosition } from '../../rules/pruning.ts';
 import { withoutWaiting } from '../connection.ts';
-import { pruneBodies } from '../engine/deliveries.ts';
-import { unparkNext } from '../engine/entity-queue.ts';
-import type { Statements } from '../engine/sqlite-store.ts';
 import { type SqliteDatabase, isBusy } from '../opening/database.ts';
-import { PRUNABLE, PRUNABLE_ENDPOINTS, PUT_AWAY, STATE_TO_ACT_ON } from '../sql/named-statements.ts';
+import { PRUNABLE, PRUNABLE_ENDPOINTS, PUT_AWAY } from '../sql/named-statements.ts';
 import { statement } from '../sql/statement.ts';
-import { type Access, addToAuditLine, noteActed, rowsOf, sqlite } from './access.ts';
-import { bodyText, forgetTerms, hasTerm } from './search-words.ts';
-
-/** One transaction erases at most so many events: deliveries share its commit, and the event loop waits. */
-const BATCH_EVENTS = 50;
+import type { Access } from './access.ts';
 
 export function erasingEngine(access: Access): ErasingEngine {
-  return {
-    notesInOrder: true,
-    about: async (found, entity) => eventsAbout(foundEvents(access.database(), found, entity), entity),
-    eraseSome(events, { entity, audit, author }) {
-      return access.write((statements, waitedMs) => {
-        const { database } = statements;
-        const { now } = atCommit(author, waitedMs);
-        const given = events.slice(0, BATCH_EVENTS).map(({ seq }) => seq);
-        const sizes = sizesInOrder(given, rowsOf(database, sizesBySeq(sqlite, given)));
-        // SQLite overwrites erased bytes, so it writes them twice.
-        const batch = withinBudget(sizes.map(({ seq, bytes }) => ({ seq, bytes: 2 * bytes }))).map(({ seq }) => seq);
-        const plan = planErase(eventsAbout(foundEvents(database, batch, entity), entity));
-        securely(database, () => saveErased(statements, plan, entity, now));
-        const { acted, erased, inProcessing } = plan;
-        addToAuditLine(database, audit, { erased, inProcessing });
-        noteActed(database, audit, acted, now);
-        return { erased, inProcessing, worked: batch.length };
-      });
-    },
-    emptyLog: () => emptyLog(access),
-  };
+  return { notesInOrder: true, emptyLog: () => emptyLog(access) };
 }
 
-function foundEvents(database: SqliteDatabase, seqs: readonly number[], entity: string): readonly FoundEvent[] {
-  const term = entityTerm(entity);
-  const select = statement<ErasableEvent>(
-    database,
-    `SELECT seq, endpoint, id, type, entity, ${STATE_TO_ACT_ON} FROM hookbox_events WHERE seq = ?`,
-  );
-  return seqs.flatMap((seq) => {
-    const event = select.get(seq);
-    if (event === undefined) return [];
-    const isFound = hasTerm(database, event, term);
-    const beside = isFound ? null : namesIn(bodyText(database, 'hookbox_conflicts', seq));
-    return [{ ...event, hasTerm: isFound, beside }];
-  });
-}
-
-function saveErased(statements: Statements, plan: ErasePlan, entity: string, now: number): void {
-  const { counts, database, moves, queue, store } = statements;
-  const forgetTerm = statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?');
-  const eraseErrors = statement(
-    database,
-    `UPDATE hookbox_attempts
-     SET error_name = iif(error_name IS NULL, NULL, ?), error_message = NULL, error_stack = NULL, skipped = NULL
-     WHERE seq = ? AND (error_name IS NOT NULL OR skipped IS NOT NULL)`,
-  );
-  const forgetMark = statement(database, 'DELETE FROM hookbox_entities WHERE entity = ? AND endpoint = ?');
-  const emptyConflict = statement(database, "UPDATE hookbox_conflicts SET body = x'' WHERE seq = ?");
-  for (const { event, state } of plan.tombstones) {
-    const { seq } = event;
-    // Before the row changes, because its terms follow from it. Only the index knows the terms of a pruned event.
-    forgetTerms(database, event);
-    forgetTerm.run(entityTerm(entity), seq);
-    const { body } = queue.bodyOf.one({ seq });
-    moves.erase.run({ seq, state, hash: body && hashOf(body), now });
-    eraseErrors.run(ERASED_ERROR, seq);
-    queue.pruneConflict.run({ seq });
-    if (event.entity !== null) forgetMark.run(event.entity, event.endpoint);
-  }
-  for (const seq of plan.emptied) emptyConflict.run(seq);
-  for (const { type } of plan.discarded) counts.countType('discarded', type);
-  unparkNext(store, plan.left, now);
-}
-
-export function pruningEngine(access: Access): PruningEngine {
+export function pruningEngine({ database }: Access): PruningEngine {
   return {
     hasIndex: (state) => state === 'processed',
-    lookAt: async (criteria, from, looked) => lookAt(access.database(), criteria, from, looked),
-    async prune(found, settledBefore, audit) {
-      let heldSince = 0;
-      const done = await access.write((statements) => {
-        heldSince = performance.now();
-        const plan = planPrune(found, settledEvents(statements.database, found), settledBefore.getTime());
-        pruneBodies(statements, plan.prune);
-        const pruned = plan.prune.length;
-        if (audit !== undefined) addToAuditLine(statements.database, audit, { pruned });
-        return { pruned, worked: plan.worked, workMs: performance.now() - heldSince };
-      });
-      return { ...done, heldMs: performance.now() - heldSince };
-    },
+    lookAt: async (_, ...given) => lookAt(database(), ...given),
+    worksLighter: 1,
+    holdsLighter: 1,
   };
-}
-
-function settledEvents(database: SqliteDatabase, found: readonly PrunePosition[]): ReadonlyMap<number, SettledEvent> {
-  const sql = 'SELECT state, settled_ms AS settledAt, length(body) AS bytes FROM hookbox_events WHERE seq = ?';
-  const select = statement<SettledEvent>(database, sql);
-  const rows = found.flatMap(({ seq }) => {
-    const event = select.get(seq);
-    return event === undefined ? [] : [[seq, event] as const];
-  });
-  return new Map(rows);
 }
 
 function lookAt(

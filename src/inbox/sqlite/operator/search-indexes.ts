@@ -1,22 +1,20 @@
-import { deadGroups } from '../../operator/dead-groups.ts';
-import { search as searchOf } from '../../operator/finding/find-page.ts';
-import { placed, type SeqOrder, type SeqRange, aroundNew, isOutOfOrder } from '../../operator/finding/seq-ranges.ts';
-import { SORTED, type SearchIndexes, disorder } from '../../operator/finding/indexes.ts';
-import type { Search } from '../../operator/search.ts';
+import type { SearchEngine } from '../../operator/finding/find-page.ts';
+import { placed, type SeqOrder, type SeqRange } from '../../operator/finding/seq-ranges.ts';
+import { SORTED, type SearchIndexes } from '../../operator/finding/indexes.ts';
 import type { EventState } from '../../event.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD, PRINT } from '../sql/named-statements.ts';
 import { statement } from '../sql/statement.ts';
-import { type Access, operatorTables, readTogether, rowsOf, sqlite } from './access.ts';
-import { indexNew, INDEXED } from './search-words.ts';
+import { type Access, readTogether } from './access.ts';
+import { indexNew } from './search-words.ts';
 
-export function search(access: Access): Search {
-  const tables = operatorTables(access);
+export function searchEngine(access: Access): SearchEngine {
   const indexes = searchIndexes(access.database);
   return {
-    ...searchOf(tables, { indexNew: (limit, upTo) => indexNew(access, limit, upTo), indexes: () => indexes }),
+    indexNew: (limit, upTo) => indexNew(access, limit, upTo),
+    indexes: () => indexes,
     // Deliveries are taken in between two groups.
-    ...deadGroups(tables, { counted: 1, shown: 1 }),
+    groupsAtOnce: { counted: 1, shown: 1 },
   };
 }
 
@@ -30,7 +28,6 @@ const LOOKS = 1_000;
  */
 function searchIndexes(connection: () => SqliteDatabase): SearchIndexes {
   return {
-    indexed: `coalesce((SELECT seq FROM hookbox_progress WHERE what = '${INDEXED}'), 0)`,
     everything: { from: 'hookbox_events NOT INDEXED WHERE TRUE' },
     retrying: { from: "hookbox_events INDEXED BY hookbox_events_retrying WHERE state = 'pending' AND failures > 0" },
     group: (fingerprint) => ({ from: `${DEAD} AND ${PRINT} = +$4`, values: [fingerprint] }),
@@ -158,11 +155,4 @@ function receivedIn(database: SqliteDatabase, { from, before }: SeqRange, limit:
   return statement<{ received_ms: number }>(database, sql)
     .all({ from, before, limit })
     .map((row) => row.received_ms);
-}
-
-/** Notes whether new events are out of order. Call it in the transaction that stores them. */
-export function noteOutOfOrder(database: SqliteDatabase, first: number, last: number): void {
-  const { range, limit } = aroundNew(first, last);
-  if (!isOutOfOrder(receivedIn(database, range, limit))) return;
-  for (const note of disorder(sqlite, first, last)) rowsOf(database, note);
 }

@@ -1,11 +1,12 @@
 import { jsonText } from '../../../events/json.ts';
 import type { EventKey } from '../../event.ts';
 import { namesIn } from '../../operator/finding/bodies.ts';
-import { entityTerms, termsOf, type Term } from '../../rules/entity-terms.ts';
+import { entityTerms, termsOf } from '../../rules/entity-terms.ts';
 import type { EventIndex } from '../engine/deliveries.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { keyIs, newestSeq, statement } from '../sql/statement.ts';
-import { progressOf, setProgress, timeSlice, type Access } from './access.ts';
+import { INDEXED, progressOf, setProgress, type Access } from './access.ts';
+import { timeSlice } from './transaction.ts';
 
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
@@ -13,15 +14,6 @@ export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 interface TermRow {
   readonly seq: number;
   readonly entity: string | null;
-}
-
-export const INDEXED = 'terms';
-
-/** Whether an event has a term: from the index, or from an event that is not indexed yet. */
-export function hasTerm(database: SqliteDatabase, row: TermRow, term: Term): boolean {
-  if (row.seq > progressOf(database, INDEXED)) return termsOf(row.entity, namesOf(database, row)).has(term);
-  const sql = 'SELECT 1 FROM hookbox_terms WHERE term = ? AND seq = ?';
-  return statement(database, sql).get(term, row.seq) !== undefined;
 }
 
 /** Indexes up to `limit` events; resolves with how many events up to `upTo` are left. */
@@ -44,7 +36,7 @@ function indexBatch(database: SqliteDatabase, limit: number): number {
 }
 
 /** Removes an event from the index; call it in the transaction that changes its entity or body, before the change. */
-export function forgetTerms(database: SqliteDatabase, key: EventKey): void {
+function forgetTerms(database: SqliteDatabase, key: EventKey): void {
   const row = indexedRow(database, key);
   if (row === null) return;
   const remove = statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?');
@@ -72,19 +64,8 @@ function addTerms(database: SqliteDatabase, row: TermRow): void {
 }
 
 function namesOf(database: SqliteDatabase, { seq }: TermRow) {
-  return namesIn(bodyText(database, 'hookbox_events', seq));
-}
-
-/**
- * The text of a body; `null` if it is not JSON, or gone. SQLite itself would read the bytes in the encoding of its database,
- * which an application may have set to UTF-16.
- */
-export function bodyText(
-  database: SqliteDatabase,
-  table: 'hookbox_events' | 'hookbox_conflicts',
-  seq: number,
-): string | null {
-  const sql = `SELECT body FROM ${table} WHERE seq = ?`;
+  const sql = 'SELECT body FROM hookbox_events WHERE seq = ?';
   const body = statement<{ body: Uint8Array | null }>(database, sql).get(seq)?.body ?? null;
-  return body === null ? null : jsonText(body);
+  // SQLite itself would read the bytes in the encoding of its database, which an application may have set to UTF-16.
+  return namesIn(body === null ? null : jsonText(body));
 }

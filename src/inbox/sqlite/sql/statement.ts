@@ -57,8 +57,9 @@ export function idHashOf(database: SqliteDatabase): IdHash {
 }
 
 /** Finds an event by its key: by the index on hashes, and then by the key itself. */
-export function keyIs(id = ':id', endpoint = ':endpoint'): string {
-  return `id_hash = hookbox_id_hash(${id}) AND id = ${id} AND endpoint = ${endpoint}`;
+export function keyIs(id = ':id', endpoint = ':endpoint', row?: string): string {
+  const of = row === undefined ? '' : `${row}.`;
+  return `${of}id_hash = hookbox_id_hash(${id}) AND ${of}id = ${id} AND ${of}endpoint = ${endpoint}`;
 }
 
 export function newestSeq(database: SqliteDatabase): number {

@@ -1,0 +1,113 @@
+import type { EventKey } from '../event.ts';
+import { askedByKey } from '../rules/decide-act.ts';
+import {
+  auditedTarget,
+  bodiesToRead,
+  countMoves,
+  MOST_KEYS,
+  nextBatch,
+  planActs,
+  queuesToAdvance,
+  refuseTooManyBytes,
+  refuseTooManyKeys,
+  reportOf,
+  type Acting,
+  type ActsPlan,
+  type EventMove,
+} from '../rules/operator-acts.ts';
+import type { TimeSlice } from '../rules/budget.ts';
+import { authorOf, type ActResult, type Acts } from './acts.ts';
+import { actedEvents, addLine } from './audit.ts';
+import { keyText } from './finding/conditions.ts';
+import { byTables, keyedEvents, wait, type OperatorTables, type OperatorTransaction, type Steps } from './sql.ts';
+import { actedInOrder, listedEvents, selectActed } from './summaries.ts';
+
+/** Acts on events by their keys. */
+export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
+  const keyed = (columns: string, keys: readonly EventKey[]) => ({
+    text: `SELECT ${columns} FROM ${keyedEvents(tables.dialect)}`,
+    values: [keys.map(({ id }) => id), keys.map(({ endpoint }) => endpoint)],
+  });
+  return {
+    async act(act, keys, by, { force = false, entity, states }) {
+      const author = authorOf(by);
+      refuseTooManyKeys(keys);
+      if (keys.length > 1) {
+        const asked = keyed('CAST(coalesce(sum(length(events.body)), 0) AS bigint) AS bytes', keys);
+        const [sum] = await tables.read(({ rows }) => rows<{ bytes: number }>(asked));
+        refuseTooManyBytes(keys, sum?.bytes ?? 0);
+      }
+      const report = await tables.change(
+        function* (tx) {
+          const by = byTables(author)(tx);
+          const known = yield* wait(
+            tx.rows<EventKey & { seq: number }>(keyed('events.seq, events.id, events.endpoint', keys)),
+          );
+          const seqs = new Map(known.map((event) => [keyText(event), event.seq]));
+          const acting = { asked: askedByKey(act, force, states), entity, now: by.now };
+          const { results, moves } = yield* actOn(
+            tx,
+            keys.map((key) => seqs.get(keyText(key)) ?? 0),
+            acting,
+            MOST_KEYS,
+          );
+          const report = reportOf(keys, results);
+          const audit = yield* addLine(tx, act, by, auditedTarget(keys, force), report.counts);
+          tx.later(
+            actedEvents(
+              tx.dialect,
+              audit,
+              moves.map(({ event }) => event.seq),
+              by.now,
+            ),
+          );
+          return { ...report, audit };
+        },
+        { dueAt: author.now },
+      );
+      if (report.counts.done !== undefined) tables.notify();
+      return report;
+    },
+  };
+}
+
+/**
+ * Decides about events, and moves them.
+ *
+ * @param atOnce - so many events are read, and then moved
+ * @param slice - may end the work early, after at least one event
+ */
+export function* actOn(
+  tx: OperatorTransaction,
+  seqs: readonly number[],
+  acting: Acting,
+  atOnce: number,
+  slice?: TimeSlice,
+): Steps<ActsPlan> {
+  const results: ActResult[] = [];
+  const moves: EventMove[] = [];
+  yield* wait(tx.hold(seqs));
+  while (results.length < seqs.length) {
+    const next = seqs.slice(results.length, results.length + atOnce);
+    const rows = nextBatch(actedInOrder(next, yield* wait(tx.rows(selectActed(tx.dialect, next)))), atOnce);
+    const plan = planActs(rows, yield* readBodies(tx, bodiesToRead(rows, acting)), acting, slice);
+    yield* wait(tx.move(plan.moves, acting.now));
+    countMoves(tx.counts, plan.moves);
+    results.push(...plan.results);
+    moves.push(...plan.moves);
+    if (slice?.isOver() === true) break;
+  }
+  const left = queuesToAdvance(moves);
+  if (left.length > 0) yield* wait(tx.advance(left, acting.now));
+  return { results, moves };
+}
+
+function* readBodies(
+  { dialect, rows }: OperatorTransaction,
+  seqs: readonly number[],
+): Steps<ReadonlyMap<number, Uint8Array>> {
+  if (seqs.length === 0) return new Map();
+  const text = `SELECT events.seq, events.body FROM ${listedEvents(dialect)} WHERE events.body IS NOT NULL`;
+  const found = yield* wait(rows<{ seq: number; body: Uint8Array }>({ text, values: [seqs] }));
+  return new Map(found.map(({ seq, body }) => [seq, body]));
+}

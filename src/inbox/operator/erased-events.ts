@@ -1,0 +1,176 @@
+import { jsonText } from '../../events/json.ts';
+import { Budget, withinBudget } from '../rules/budget.ts';
+import { entityTerm, entityTerms, termsOf, type NamesInBody } from '../rules/entity-terms.ts';
+import {
+  ERASED_ERROR,
+  eventsAbout,
+  planErase,
+  type ErasableEvent,
+  type Erased,
+  type ErasePlan,
+  type EventAbout,
+} from '../rules/erasing.ts';
+import type { Author } from './acts.ts';
+import { actedEvents, addToLine } from './audit.ts';
+import { sizeOf } from './export.ts';
+import { namesIn } from './finding/bodies.ts';
+import {
+  byTables,
+  runInTurns,
+  wait,
+  type Dialect,
+  type OperatorTables,
+  type OperatorTransaction,
+  type Rows,
+  type Statement,
+  type Steps,
+} from './sql.ts';
+import { listedEvents } from './summaries.ts';
+
+/** Those of some events that are about an entity. */
+export function readAbout(
+  tables: OperatorTables,
+  seqs: readonly number[],
+  entity: string,
+): Promise<readonly EventAbout[]> {
+  const { dialect } = tables;
+  return tables.read(async ({ rows }) => {
+    const found = await rows<ErasableRow>(selectErasable(dialect, seqs, entity));
+    const unindexed = found.filter(({ isIndexed }) => !isIndexed);
+    const reading = { dialect, rows };
+    return runInTurns(
+      (function* () {
+        return yield* among(reading, found, yield* namesInBodies(reading, 'events', unindexed), entity);
+      })(),
+    );
+  });
+}
+
+/** Erases the first `worked` of some events in one transaction, with the line of the audit that counts them too. */
+export function eraseSome(
+  tables: OperatorTables,
+  seqs: readonly number[],
+  { entity, audit, author }: { readonly entity: string; readonly audit: number; readonly author: Author },
+): Promise<Erased & { readonly worked: number }> {
+  return tables.change(
+    function* (tx) {
+      const { now } = byTables(author)(tx);
+      yield* wait(tx.hold(seqs, 'index'));
+      const rows = yield* wait(tx.rows<ErasableRow>(selectErasable(tx.dialect, seqs, entity)));
+      const found = new Map(rows.map((row) => [row.seq, row]));
+      const sized = seqs.map((seq) => ({ seq, bytes: found.get(seq)?.bytes ?? 0 }));
+      const batch = withinBudget(sized, new Budget(tables.bounds.erasedBytes));
+      const some = batch.flatMap(({ seq }) => found.get(seq) ?? []);
+      const bodies = yield* namesInBodies(tx, 'events', some);
+      const plan = planErase(yield* among(tx, some, bodies, entity));
+      yield* save(tx, plan, bodies, entity, now);
+      const { acted, erased, inProcessing } = plan;
+      yield* addToLine(tx, audit, { erased, inProcessing });
+      tx.later(actedEvents(tx.dialect, audit, acted, now));
+      return { erased, inProcessing, worked: batch.length };
+    },
+    { dueAt: author.now },
+  );
+}
+
+interface Reading {
+  readonly dialect: Dialect;
+  readonly rows: Rows;
+}
+
+interface ErasableRow extends ErasableEvent {
+  /** of its bodies */
+  readonly bytes: number;
+  readonly isIndexed: unknown;
+  /** in the index */
+  readonly hasTerm: unknown;
+}
+
+function selectErasable(dialect: Dialect, seqs: readonly number[], entity: string): Statement {
+  const { t, event, indexed, stateToActOn, toKey } = dialect;
+  const text = `
+    SELECT events.seq, events.endpoint, events.id, events.type, events.entity, ${stateToActOn},
+      ${sizeOf(dialect)} AS bytes, events.seq <= ${indexed} AS "isIndexed",
+      (SELECT 1 FROM ${t.terms} AS terms WHERE terms.term = $2 AND terms.seq = events.seq LIMIT 1) IS NOT NULL AS "hasTerm"
+    FROM ${listedEvents(dialect)} ${event.joins}`;
+  return { text, values: [seqs, toKey(entityTerm(entity))] };
+}
+
+type Bodies = ReadonlyMap<number, NamesInBody>;
+
+/** An event that is not in the index yet is found by its body. */
+function* among(
+  reading: Reading,
+  found: readonly ErasableRow[],
+  bodies: Bodies,
+  entity: string,
+): Steps<readonly EventAbout[]> {
+  const term = entityTerm(entity);
+  const events = found.map(({ isIndexed, hasTerm, ...row }) => ({
+    ...row,
+    hasTerm: isIndexed ? Boolean(hasTerm) : termsOf(row.entity, bodies.get(row.seq) ?? namesIn(null)).has(term),
+  }));
+  const others = events.filter(({ hasTerm }) => !hasTerm);
+  const beside = yield* namesInBodies(reading, 'conflicts', others);
+  const all = events.map((event) => ({ ...event, beside: beside.get(event.seq) ?? null }));
+  return eventsAbout(all, entity);
+}
+
+/** Reads some bodies at a time. */
+function* namesInBodies(
+  { dialect: { t, list, joinRow }, rows }: Reading,
+  table: 'events' | 'conflicts',
+  events: readonly { readonly seq: number; readonly bytes: number }[],
+): Steps<Bodies> {
+  const text = `
+    SELECT found.seq, found.body FROM ${list('$1', 'bigint')} ${joinRow(t[table], 'found', (row) => `${row}.seq = value`)}`;
+  const names = new Map<number, NamesInBody>();
+  for (let left = events; left.length > 0;) {
+    const some = withinBudget(left);
+    left = left.slice(some.length);
+    const values = [some.map(({ seq }) => seq)];
+    for (const { seq, body } of yield* wait(rows<{ seq: number; body: Uint8Array | null }>({ text, values }))) {
+      names.set(seq, namesIn(body === null ? null : jsonText(body)));
+    }
+  }
+  return names;
+}
+
+function* save(tx: OperatorTransaction, plan: ErasePlan, bodies: Bodies, entity: string, now: number): Steps<void> {
+  const { t, anyOf, given, toKey, errorsGone } = tx.dialect;
+  const { tombstones, discarded, left, emptied } = plan;
+  const events = tombstones.map(({ event }) => event);
+  const seqs = events.map(({ seq }) => seq);
+  const ofThese = anyOf('seq', '$1', 'bigint');
+  yield* wait(tx.erase(tombstones, now));
+  // An event may have been indexed before a rerun gave it its entity.
+  const terms = new Set([
+    entityTerm(entity),
+    ...events.flatMap((event) => {
+      const names = bodies.get(event.seq) ?? namesIn(null);
+      return [...termsOf(event.entity, names), ...entityTerms(names)];
+    }),
+  ]);
+  const marked = events.flatMap(({ endpoint, entity: name }) => (name === null ? [] : [{ endpoint, name }]));
+  tx.later(
+    {
+      text: `
+        UPDATE ${t.attempts} SET ${errorsGone}, error_name = CASE WHEN error_name IS NOT NULL THEN $2 END WHERE ${ofThese}`,
+      values: [seqs, ERASED_ERROR],
+    },
+    { text: `DELETE FROM ${t.conflicts} WHERE ${ofThese}`, values: [seqs] },
+    { text: `UPDATE ${t.conflicts} SET body = $2 WHERE ${ofThese}`, values: [emptied, new Uint8Array(0)] },
+    {
+      text: `DELETE FROM ${t.terms} WHERE ${ofThese} AND ${anyOf('term', '$2', 'text')}`,
+      values: [seqs, [...terms].map(toKey)],
+    },
+    {
+      text: `
+        DELETE FROM ${t.entities} WHERE ${anyOf('entity', '$1', 'text')}
+          AND (entity, endpoint) IN (SELECT entity, endpoint FROM ${given({ entity: 'text', endpoint: 'text' })})`,
+      values: [marked.map(({ name }) => toKey(name)), marked.map(({ endpoint }) => endpoint)],
+    },
+  );
+  for (const { type } of discarded) tx.counts.countType('discarded', type);
+  if (left.length > 0) yield* wait(tx.advance(left, now));
+}
