@@ -22,7 +22,6 @@ import { keyText } from './finding/conditions.ts';
 import { byTables, keyedEvents, wait, type OperatorTables, type OperatorTransaction, type Steps } from './sql.ts';
 import { actedInOrder, listedEvents, selectActed } from './summaries.ts';
 
-/** Acts on events by their keys. */
 export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
   const keyed = (columns: string, keys: readonly EventKey[]) => ({
     text: `SELECT ${columns} FROM ${keyedEvents(tables.dialect)}`,
@@ -72,9 +71,7 @@ export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
 }
 
 /**
- * Decides about events, and moves them.
- *
- * @param atOnce - so many events are read, and then moved
+ * @param atOnce - the number of events that are read, and then moved
  * @param slice - may end the work early, after at least one event
  */
 export function* actOn(

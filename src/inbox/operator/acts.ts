@@ -129,14 +129,11 @@ export interface Bulk {
   readonly stopped: 'reported' | 'silent' | null;
 }
 
-/** A bulk as it is stored. */
 export interface StoredBulk extends Omit<Bulk, 'stopped'> {
-  /** the last one of its process, by the clock of the inbox; `null` before the first */
+  /** by the clock of the inbox */
   readonly heartbeat: {
-    /** milliseconds since 1970; tells one heartbeat from another */
     readonly ms: number;
     readonly silentMs: number;
-    /** the process reported that it stops */
     readonly stopped: boolean;
   } | null;
 }
@@ -187,9 +184,9 @@ const ACTOR_CHARACTERS = 200;
 const REASON_CHARACTERS = 1_000;
 
 /**
- * Call it before the transaction: what is thrown inside one takes the deliveries that share it along.
+ * Call it before the transaction: an error inside also takes back deliveries that share it.
  *
- * @throws ConfigurationError `INVALID_OPTION` for actions of nobody, or through nothing that is known
+ * @throws ConfigurationError `INVALID_OPTION`
  */
 export function authorOf({ actor, via = 'code', reason, now = Date.now() }: By): Author {
   const name = typeof actor === 'string' ? nameOf(actor) : '';
@@ -226,18 +223,17 @@ export const bulkFates = [
   'dead',
   'ignored',
   'discarded',
-  /** erased since: nothing more is known of it */
+  /** nothing more is known of it */
   'erased',
 ] as const;
 
 /** The current state of an event that a bulk action acted on. */
 export type BulkFate = (typeof bulkFates)[number];
 
-/** What came of some of a bulk's events, in the order of arrival. */
 export interface OutcomePart {
   readonly counts: Readonly<Partial<Record<BulkFate, number>>>;
   /** how many of these events a later action has changed */
   readonly again: number;
-  /** where to go on; `null` at the end */
+  /** `null` at the end */
   readonly next: number | null;
 }

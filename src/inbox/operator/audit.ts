@@ -79,12 +79,10 @@ export interface Audit {
   actsOn(key: EventKey): Promise<readonly EventAct[]>;
 }
 
-/** So many actions on one event are listed, the newest. */
 const MOST_ACTS = 500;
-/** So many lines are looked at for a page, as no index knows actors and times. */
+/** No index knows actors and times. */
 export const LINES_LOOKED_AT = 5_000;
 
-/** A row of the audit. The texts `filter` and `counts` are JSON. */
 interface AuditRow extends Pick<AuditLine, 'seq' | 'actor' | 'via' | 'act' | 'reason'> {
   readonly at_ms: number;
   readonly filter: string;
@@ -158,7 +156,6 @@ export function noteLine(
   return tables.change((tx) => addLine(tx, act, author(tx), filter, counts));
 }
 
-/** Adds a line in the transaction of its action, and returns its `seq`. */
 export function* addLine(
   { dialect: { t, returningSeq }, rows }: OperatorTransaction,
   act: string,
@@ -178,7 +175,7 @@ export function recountedLine(t: Dialect['t'], seq: number, counts: AuditLine['c
   return { text: `UPDATE ${t.audit} SET counts = $2 WHERE seq = $1`, values: [seq, JSON.stringify(counts)] };
 }
 
-/** Adds to the counts of a line, if it exists, in the transaction that they are about. */
+/** Adds to the counts of a line, if the line exists. */
 export function* addToLine(tx: OperatorTransaction, seq: number, more: AuditLine['counts']): Steps<void> {
   const { t, forUpdate } = tx.dialect;
   const text = `SELECT counts FROM ${t.audit} WHERE seq = $1 ${forUpdate}`;
@@ -204,11 +201,6 @@ export function actedEvents(
   return { text, values: [events, line, now] };
 }
 
-/**
- * The bounds of a page; times in milliseconds since 1970.
- *
- * @throws ConfigurationError `INVALID_OPTION`
- */
 function auditBounds(request: PageRequest & AuditFilter): {
   readonly before: number;
   readonly limit: number;

@@ -173,7 +173,6 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     },
   };
 
-  /** Works one batch. The first batch of a bulk begins it, and the last one ends it. */
   function* advance(
     tx: OperatorTransaction,
     id: number,
@@ -187,8 +186,7 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     if (bulk === null || hasEnded(bulk)) return { bulk: bulkIn(held, tx), moved: false };
     const start = planStart(bulk, author);
     const audit = bulk.audit ?? (yield* addLine(tx, bulk.act, start.author, start.target, {}));
-    // One event more than the limit shows that there are more. In Postgres, events before `reached` leave dead entries in the
-    // index for as long as another transaction reads.
+    // In Postgres, events before `reached` leave dead entries in the index while another transaction reads.
     const selectOpen = `
       SELECT seq FROM ${t.bulk_events}
       WHERE bulk = CAST($1 AS bigint) AND result IS NULL AND seq > (SELECT reached FROM ${t.bulks} WHERE id = $1)
@@ -231,7 +229,7 @@ function selectAlike({ t, list, joinRow, event, state, queued }: Dialect): strin
     ) AS event GROUP BY state, failed, erased, again`;
 }
 
-/** By their names: a newer version may add others, and Postgres refuses what is prepared to say `*` after that. */
+/** Postgres refuses a prepared `SELECT *` after a newer version has added a column. */
 function bulkColumns({ now }: Dialect): string {
   return `id, act, state, force, filter, actor, reason, created_ms AS "createdMs", started_ms AS "startedMs",
     ended_ms AS "endedMs", total, breakdown, worked, counts, audit, heartbeat_ms AS ms, stopped,
@@ -246,13 +244,12 @@ function selectBulk(dialect: Dialect, id: number): Required<Statement> {
   return { text, values: [id] };
 }
 
-/** Of two machines that change a bulk, one waits here until the other has done so: each event is worked once. */
+/** A second machine that changes the bulk waits here, so each event is worked once. */
 function heldBulk(dialect: Dialect, id: number): Statement {
   const { text, values } = selectBulk(dialect, id);
   return { text: `${text} ${dialect.forUpdate}`, values };
 }
 
-/** The row of a bulk; the texts `filter`, `breakdown` and `counts` are JSON. */
 interface BulkRow extends Pick<Bulk, 'id' | 'act' | 'state' | 'actor' | 'reason' | 'total' | 'worked' | 'audit'> {
   readonly force: boolean | 0 | 1;
   readonly filter: string;
@@ -261,18 +258,12 @@ interface BulkRow extends Pick<Bulk, 'id' | 'act' | 'state' | 'actor' | 'reason'
   readonly endedMs: number | null;
   readonly breakdown: string;
   readonly counts: string;
-  /** of its last heartbeat */
   readonly ms: number | null;
   readonly stopped: boolean | 0 | 1;
-  /** since its last heartbeat, by the clock that wrote that */
+  /** since its last heartbeat, by the clock that wrote it */
   readonly silentMs: number | null;
 }
 
-/**
- * The bulk of the first row.
- *
- * @param clock - unless given, the times stay those of the tables
- */
 function bulkIn(rows: readonly unknown[] = [], clock?: Clock): StoredBulk | null {
   const [row] = rows as readonly BulkRow[]; // of these statements
   return row === undefined ? null : bulkOf(row, clock);

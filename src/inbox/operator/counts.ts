@@ -79,24 +79,22 @@ export interface Counts {
 }
 
 export const KIND = 'endpoint, reason, bytes, sha256, source';
-/** Made-up bodies must not fill the disk: the kinds that were last seen longest ago go. */
+/** Made-up bodies must not fill the disk. */
 export const KINDS_KEPT = 1_000;
 const NOTED_AT_ONCE = 250;
-/** Longer than any address; a proxy may pass on whatever it was told. */
+/** A proxy may pass on any text as an address. */
 const MAX_SOURCE = 200;
 
 type SpanInTables = readonly [since: number, until: number];
 
-/** The parts of counts that each engine has. */
 export interface CountEngine {
   readonly addCounts: (clock: Clock, rows: readonly CountRow[]) => readonly Statement[];
   readonly addRejections: (clock: Clock, rejections: readonly NotedRejection[]) => readonly Statement[];
-  /** The kinds that are kept, for `FROM`. */
   readonly rejectedKinds: string;
   /** Leaves one row of each kind, if rejections were only appended. */
   readonly mergeRejections?: () => Promise<unknown>;
   readonly spansAtOnce: number;
-  /** Rows of spans, for `FROM`, with the first two values. */
+  /** For `FROM`, with the first two values. */
   readonly inSpans: (
     rows: (since: string, until: string) => string,
     spans: readonly SpanInTables[],
@@ -203,7 +201,7 @@ function inTables({ since, until }: CountSpan, apart: number): SpanInTables {
   return [Math.ceil(since) + apart, Math.ceil(until) + apart];
 }
 
-/** The counts of a span. A minute that was taken in before it was over has two rows, so they are added up. */
+/** A minute may have two rows: one may be merged before the minute is over. */
 function countedBetween(t: Dialect['t'], since: string, until: string): string {
   const sums = (per: 'minute' | 'hour'): string => `
     SELECT at_ms, what, detail, count FROM ${t.count_sums}
@@ -224,7 +222,7 @@ function firstCounted(t: Dialect['t']): string {
 }
 
 const DELIVERIES = "'stored', 'duplicate', 'rejected', 'arrived', 'refused'";
-/** These are summed up without the type of the event. */
+/** Their details are types of events. */
 const WITHOUT_DETAIL = "'stored', 'duplicate'";
 
 const HOUR_MS = 60 * MINUTE_MS;
@@ -237,22 +235,19 @@ function selectDeliveries(from: string, per: 'minute' | 'hour'): string {
     FROM ${from} AS counted WHERE what IN (${DELIVERIES}) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 }
 
-/** The beginning of the minute or hour that a time is in, before 1970 too, where the rest is negative. */
+/** The rest is negative before 1970. */
 function startOf(at: string, length: number): string {
   return `${at} - (${at} % ${length} + ${length}) % ${length}`;
 }
 
 const KEPT_MS = 400 * 24 * HOUR_MS;
-/** Rows moved in one transaction, which takes a few milliseconds. */
 export const MOVED_AT_ONCE = 1_000;
 
-/** A move of rows of counts. Nothing depends on when, or how often, or on clocks: rows that come late follow later. */
+/** Late rows follow with a later move. */
 export interface CountMove {
   readonly from: 'counts' | 'count_sums';
-  /** which of the rows, beside their time */
   readonly which: string;
   readonly at: 'minute_ms' | 'at_ms';
-  /** the sums they are added to, and at which time */
   readonly to: readonly (readonly [per: 'minute' | 'hour' | 'all', at: string])[];
 }
 
@@ -260,7 +255,7 @@ const sumsOf = (per: 'minute' | 'hour'): Omit<CountMove, 'to'> => {
   return { from: 'count_sums', which: `per = '${per}'`, at: 'at_ms' };
 };
 
-/** Only this move adds to the sum of all, so that the sum has each row that has left the counts once. */
+/** Only this move adds to the sum of all, so each row is added once. */
 const TAKE_IN: CountMove = {
   from: 'counts',
   which: 'true',
@@ -273,7 +268,7 @@ const TAKE_IN: CountMove = {
 const MAKE_HOURS: CountMove = { ...sumsOf('minute'), to: [['hour', startOf('at_ms', HOUR_MS)]] };
 const FORGET: CountMove = { ...sumsOf('hour'), to: [] };
 
-/** @param moveSome - moves `MOVED_AT_ONCE` rows from before a time, or fewer if there are no more; returns how many */
+/** @param moveSome - moves at most `MOVED_AT_ONCE` rows, and returns their number */
 export async function coarsenInSteps(
   before: number,
   moveSome: (move: CountMove, before: number) => Promise<number>,

@@ -11,11 +11,7 @@ interface EndsRow {
   readonly oldest: number | null;
 }
 
-/**
- * The groups of dead events, the largest first.
- *
- * @param atOnce - how many groups one statement counts, or shows
- */
+/** @param atOnce - the number of groups that one statement counts, or shows */
 export function deadGroups(
   tables: OperatorTables,
   atOnce: { readonly counted: number; readonly shown: number },
@@ -70,7 +66,7 @@ function statementsOf({ dead: { from, print }, list }: Dialect) {
     `(SELECT ${print} FROM ${from} AND ${print} > ${after} ORDER BY ${print} LIMIT 1)`;
   const given = list('$1', 'text');
   return {
-    /** One step through the index for each group, however many events it has. */
+    /** One step through the index for each group. */
     prints: `
       WITH RECURSIVE prints (print) AS (
         SELECT ${next("''")}

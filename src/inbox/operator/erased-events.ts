@@ -27,7 +27,6 @@ import {
 } from './sql.ts';
 import { listedEvents } from './summaries.ts';
 
-/** Those of some events that are about an entity. */
 export function readAbout(
   tables: OperatorTables,
   seqs: readonly number[],
@@ -46,7 +45,6 @@ export function readAbout(
   });
 }
 
-/** Erases the first `worked` of some events in one transaction, with the line of the audit that counts them too. */
 export function eraseSome(
   tables: OperatorTables,
   seqs: readonly number[],
@@ -79,10 +77,8 @@ interface Reading {
 }
 
 interface ErasableRow extends ErasableEvent {
-  /** of its bodies */
   readonly bytes: number;
   readonly isIndexed: unknown;
-  /** in the index */
   readonly hasTerm: unknown;
 }
 
@@ -98,7 +94,7 @@ function selectErasable(dialect: Dialect, seqs: readonly number[], entity: strin
 
 type Bodies = ReadonlyMap<number, NamesInBody>;
 
-/** An event that is not in the index yet is found by its body. */
+/** The body finds an event that is not indexed yet. */
 function* among(
   reading: Reading,
   found: readonly ErasableRow[],
@@ -116,7 +112,6 @@ function* among(
   return eventsAbout(all, entity);
 }
 
-/** Reads some bodies at a time. */
 function* namesInBodies(
   { dialect: { t, list, joinRow }, rows }: Reading,
   table: 'events' | 'conflicts',
@@ -143,7 +138,7 @@ function* save(tx: OperatorTransaction, plan: ErasePlan, bodies: Bodies, entity:
   const seqs = events.map(({ seq }) => seq);
   const ofThese = anyOf('seq', '$1', 'bigint');
   yield* wait(tx.erase(tombstones, now));
-  // An event may have been indexed before a rerun gave it its entity.
+  // A rerun may have given the event its entity after it was indexed.
   const terms = new Set([
     entityTerm(entity),
     ...events.flatMap((event) => {

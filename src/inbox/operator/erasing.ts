@@ -61,16 +61,15 @@ export interface Erasure {
   erase(entity: string, by: By, options: EraseOptions): Promise<EraseReport>;
 }
 
-/** The parts of erasing that each engine has. */
 export interface ErasingEngine {
   /** Whether an action that is noted later has a higher number. */
   readonly notesInOrder: boolean;
   emptyLog(): Promise<boolean | null>;
 }
 
-/** Few enough to be read between two deliveries. */
+/** A page is read between two deliveries. */
 const PAGE = 100;
-/** The bodies of these are parsed, and each may have a mebibyte. */
+/** Each body may have a mebibyte. */
 const CONFLICTS = 2;
 
 export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure {
@@ -96,7 +95,7 @@ export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure 
         onProgress?.({ step: 'looking', examined, found: found.length });
       }
       if (dryRun) {
-        // If nothing is left to erase, an earlier time may have left something in the log.
+        // An earlier erasure may have left data in the log.
         const logEmptied = found.length === 0 && (await engine.emptyLog());
         const { erased, inProcessing } = planErase(found);
         return { erased, inProcessing, audit: null, logEmptied };
@@ -106,7 +105,7 @@ export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure 
 
       const by = byTables({ ...author, reason: names.hideInReason(author.reason) });
       const audit = await noteLine(tables, 'erase', by, { entity: printOf(entity) }, done);
-      // Before the events go: after a crash, nothing could tell any more which ids to hide.
+      // After a crash, the erased events could not tell which ids to hide.
       const hiddenUpTo = await hideInActs(tables, names);
       for (let at = 0; at < found.length && !isAborted();) {
         const seqs = found.slice(at, at + tables.bounds.erasedEvents).map(({ seq }) => seq);
@@ -117,7 +116,7 @@ export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure 
         onProgress?.({ step: 'erasing', worked: at, total: found.length });
       }
       await forgetEntity(tables, entity);
-      // And in actions that were noted meanwhile.
+      // Operators may have noted actions meanwhile.
       await hideInActs(tables, names, engine.notesInOrder ? hiddenUpTo : []);
       tables.notify();
       return { ...done, audit, logEmptied: await engine.emptyLog() };
@@ -135,10 +134,7 @@ interface PageAbout {
   readonly examined: number;
 }
 
-/**
- * The events about an entity: those that the index knows to be about it, and those with a conflicting body that is. Conflicts
- * are few, and no index knows their bodies.
- */
+/** No index knows conflicting bodies, but they are few. */
 async function* eventsAbout(tables: OperatorTables, entity: string): AsyncGenerator<PageAbout, void> {
   const { t, toKey } = tables.dialect;
   const withTerm = `SELECT seq FROM ${t.terms} WHERE seq > $1 AND term = $2 ORDER BY seq LIMIT ${PAGE}`;
@@ -160,7 +156,6 @@ async function* eventsAbout(tables: OperatorTables, entity: string): AsyncGenera
   }
 }
 
-/** The tables with operators' actions and their targets. */
 const KEPT = [
   { table: 'audit', key: 'seq' },
   { table: 'bulks', key: 'id' },
@@ -173,10 +168,8 @@ interface KeptAct {
 }
 
 /**
- * Replaces erased names in operators' actions.
- *
  * @param from - where an earlier pass has ended in each table
- * @returns where this one has ended
+ * @returns where this pass has ended
  */
 async function hideInActs(
   tables: OperatorTables,
@@ -199,7 +192,7 @@ async function hideInActs(
         const reason = names.hideInReason(act.reason);
         return filter === act.filter && reason === act.reason ? [] : [{ key: act.key, filter, reason }];
       });
-      // Deliveries have their turn in any case.
+      // Lets deliveries have a turn.
       if (changed.length === 0) await turn();
       else await changeAgain(tables, { text: write, values: columns(changed, ['key', 'filter', 'reason']) });
       behind = page.at(-1)?.key ?? behind;

@@ -6,7 +6,7 @@ import type { Dialect, OperatorTables } from './sql.ts';
 import { listedEvents } from './summaries.ts';
 import { eventLine, markLine, type ExportedEvent, type ExportPage, type Transfer } from './transfer.ts';
 
-/** Few enough to be read between two deliveries. */
+/** A page is read between two deliveries. */
 const PAGE_EVENTS = 100;
 const PAGE_BYTES = 1024 * 1024;
 const FOUND_AT_ONCE = 500;
@@ -14,7 +14,7 @@ const FOUND_AT_ONCE = 500;
 interface ExportSource {
   readonly tables: OperatorTables;
   readonly search: Search['search'];
-  /** Events whose entities an index has in other words, by these. */
+  /** By the hashes that an index has of their entities. */
   readonly named: Map<string, number>;
 }
 
@@ -27,7 +27,7 @@ export function exporting(tables: OperatorTables, search: Search['search']): Pic
   const newest = { text: `SELECT coalesce(max(seq), 0) AS seq FROM ${tables.dialect.t.events}` };
   return {
     exportPages(filter) {
-      // At once: the export has no events that are stored later. One that is being stored may have a lower number.
+      // The export has no later events. An event that is being stored may have a lower number.
       const before = tables.read(async ({ rows }) => ((await rows<{ seq: number }>(newest))[0]?.seq ?? 0) + 1);
       before.catch(() => {}); // the reader of the first page gets the error
       return exportPagesBefore(tables, search, filter, before);
@@ -61,7 +61,7 @@ export function isWhole(filter: EventFilter): boolean {
 
 async function* matching(source: ExportSource, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {
   const { tables } = source;
-  // Searching goes from the newest to the oldest, so the numbers of all events that match are collected first.
+  // A search begins with the newest event, and an export with the oldest.
   const found: number[] = [];
   for (let before: number | null = end; before !== null;) {
     const page = await source.search(filter, { before, limit: FOUND_AT_ONCE });
@@ -87,7 +87,6 @@ function firstPage(events: readonly Sized[]): readonly number[] {
   return withinBudget(events, new Budget(PAGE_BYTES)).map(({ seq }) => seq);
 }
 
-/** The bytes of `events`, those of their conflicts included. */
 export function sizeOf({ t }: Pick<Dialect, 't'>): string {
   const other = `SELECT length(body) FROM ${t.conflicts} AS other WHERE other.seq = events.seq LIMIT 1`;
   return `coalesce(length(events.body), 0) + coalesce((${other}), 0)`;
@@ -101,7 +100,7 @@ function sizedBehind(tables: OperatorTables, after: number, end: number): Promis
   return tables.read(({ rows }) => rows<Sized>({ text, values: [after, end] }));
 }
 
-/** A mark as it is stored: its entity may be a hash. */
+/** The entity may be a hash. */
 interface MarkRow {
   readonly entity: string;
   readonly endpoint: string;
@@ -123,7 +122,7 @@ async function* markPages({ tables, named }: ExportSource): AsyncGenerator<Expor
     const found = seqs.length === 0 ? [] : await tables.read(({ rows }) => rows<{ entity: string }>(asked));
     const nameOf = new Map(found.map(({ entity }) => [toKey(entity), entity]));
     const lines = marks.map(({ entity, endpoint, created_ms: ms, created_ns: ns }) =>
-      // A hash that no event explains is taken back as it is by another Postgres.
+      // Another Postgres accepts the hash.
       markLine({ entity: nameOf.get(entity) ?? entity, endpoint, created: { ms, ns } }),
     );
     if (lines.length > 0) yield { lines, events: 0, marks: lines.length };
@@ -134,7 +133,6 @@ async function* markPages({ tables, named }: ExportSource): AsyncGenerator<Expor
   }
 }
 
-/** The columns of an attempt, by their names in an export. */
 const ATTEMPT = {
   number: 'number',
   trigger: 'trigger',
@@ -166,7 +164,7 @@ interface ExportedRow
   readonly verified: boolean | 0 | 1;
   readonly dead_reason: ExportedEvent['deadReason'];
   readonly trace: string | null;
-  /** these are `null` if only the attempts have them */
+  /** `null` if only the attempts have them */
   readonly due_ms: number | null;
   readonly settled_ms: number | null;
   readonly begun: number | null;
@@ -174,14 +172,13 @@ interface ExportedRow
   readonly crashes: number | null;
   readonly trigger: 'auto' | 'manual' | null;
   readonly yields: boolean | 0 | 1 | null;
-  /** JSON */
   readonly ran: string | null;
   readonly again: string | null;
   readonly other: string | null;
   readonly other_body: Uint8Array | null;
 }
 
-/** Selects events by their `seq`, in any order, in one statement: so it is of one moment. */
+/** One statement, so all rows are of one moment. */
 function selectExported(dialect: Dialect): string {
   const { t, handled, state, jsonObject, jsonList } = dialect;
   const object = (columns: Readonly<Record<string, string>>): string => {
@@ -200,7 +197,7 @@ function selectExported(dialect: Dialect): string {
     FROM ${listedEvents(dialect)} ${handled.joins}`;
 }
 
-/** A page of those events that exist, all as of one moment. */
+/** Leaves out events that no longer exist. */
 async function pageOf({ tables, named }: ExportSource, seqs: readonly number[]): Promise<ExportPage> {
   const { dialect } = tables;
   const asked = { text: selectExported(dialect), values: [seqs] };
@@ -250,7 +247,7 @@ function exportedEvent({ fromJson }: Pick<Dialect, 'fromJson'>, row: ExportedRow
   };
 }
 
-/** Derives the numbers of a processed event from its attempts since it was stored or rerun last. */
+/** Derives the numbers of a processed event from its attempts since it was stored or rerun. */
 function handledBy(
   { receivedMs }: ExportedRow,
   attempts: readonly ExportedAttempt[],

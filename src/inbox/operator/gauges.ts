@@ -26,13 +26,11 @@ export interface WaitingEvent extends EventKey {
 }
 
 export interface GaugeSources {
-  /** The events of each figure, for `FROM`. */
   readonly figures: Readonly<Record<Figure, string>>;
-  /** The endpoints with events that may be claimed, `endpoints (value)` of a WITH RECURSIVE. */
+  /** `endpoints (value)` of a WITH RECURSIVE: those with events that may be claimed. */
   readonly readyEndpoints: string;
-  /** The `seq` of the first pending events of each order. */
   readonly candidates: readonly string[];
-  /** Joins the row of a candidate that has `due_ms` and `failures`, where `events` has not. */
+  /** Joins the row that has `due_ms` and `failures`. */
   readonly queueRow: string;
 }
 
@@ -45,7 +43,6 @@ export type GaugesRow = Readonly<Record<Figure, number>> & {
   readonly since_ms: number | null;
 };
 
-/** So many of the first in each order are looked at for the oldest one. */
 const FIRST = 100;
 const OLDEST_SHOWN = 20;
 
@@ -54,15 +51,15 @@ export function firstOf(events: string, order: string): string {
 }
 
 /**
- * One statement, so that all figures are of one moment. No order is exactly that of receiving: clocks step, and what was
- * rerun, interrupted or has failed is due later than it was received. So the first hundred of each order are looked at.
- * The row is repeated for each of the oldest.
+ * One statement, so all figures are of one moment. Clocks step and reruns are due later, so no index has the order of
+ * receiving:
+ * the first hundred of each order are compared. The row is repeated for each of the oldest.
  */
 export function selectGauges({ t, joinRow, queued }: Dialect, sources: GaugeSources): string {
   const counted = Object.entries(sources.figures).map(
     ([figure, from]) => `(SELECT count(*) FROM (SELECT 1 FROM ${from} LIMIT ${MOST_COUNTED}) AS counted) AS ${figure}`,
   );
-  // A rerun begins anew, until it fails.
+  // The wait of a rerun begins anew, until it fails.
   const isRerun = `${queued}.trigger = 'manual' AND ${queued}.failures = 0`;
   const since = `CASE WHEN ${isRerun} THEN ${queued}.due_ms ELSE events.received_ms END`;
   const entity = `${queued}.endpoint, ${queued}.entity, CASE WHEN ${queued}.entity IS NULL THEN events.seq END`;

@@ -7,26 +7,21 @@ import { tokensAt } from './finding/bodies.ts';
 import type { ExportedEvent } from './transfer.ts';
 
 export interface ImportRules {
-  /** facts that are not in the body are taken from the line: a verified signature, the entity's name, marks of entities */
+  /** takes the signature, the entity and marks from the line, because the body has none of them */
   readonly trusted: boolean;
   /** the rule that names entities, if the line is not trusted */
   readonly entity?: EntityOf | undefined;
-  /** milliseconds since 1970 */
   readonly now: number;
 }
 
-/** An event to import, or why its line is refused: never with anything of its body. */
 type ImportedEvent =
   | { readonly event: ExportedEvent; readonly raisesMark: boolean; readonly trusted: boolean }
   | { readonly fault: string };
 
-/** A pending event waits for no longer than this, whatever the line of a stranger says. */
+/** A stranger's line must not delay an event for longer. */
 const LONGEST_UNTRUSTED_WAIT_MS = 24 * 60 * 60_000;
 
-/**
- * Reads the line of an event. Its body is what was received, so it decides the id, the type, the time, the entity, and whether
- * the event is valid; the line may be anybody's text. A tombstone has no body.
- */
+/** The body decides the id, type, time, entity and validity, because anyone may have written the line. */
 export function importedEvent(line: ExportedEvent, rules: ImportRules): ImportedEvent {
   const fault =
     otherId(line.id, line.body, 'body') ?? otherId(line.id, line.conflict?.body ?? null, 'conflicting body');
@@ -38,7 +33,7 @@ export function importedEvent(line: ExportedEvent, rules: ImportRules): Imported
   return { event, raisesMark, trusted: rules.trusted };
 }
 
-/** Bodies without bytes stand for those that were erased. */
+/** An erased body has no bytes. */
 function otherId(id: string, body: Uint8Array | null, name: string): string | null {
   if (body === null || body.byteLength === 0) return null;
   const { parsed } = readEvent(body);
@@ -57,29 +52,25 @@ function contentOf(
   const type = facts?.type ?? null;
   const about = parsed.ok ? namedEntity(entity, parsed.event) : null;
   if (line.deadReason === 'invalid') {
-    // It may have been valid when it was stored, or be so today: a rerun finds out.
+    // A rerun finds out whether it is valid today.
     const created = line.created === null ? null : createdIn(body);
     return { type, created, entity: trusted || line.entity === null ? line.entity : about };
   }
   if (parsed.ok) return { type, created: facts?.created ?? null, entity: trusted ? line.entity : about };
   if (line.state === 'pending' || line.state === 'processing') {
-    // As a receiver of today would store it.
+    // A receiver of today would store it so.
     return { type, created: null, entity: null, state: 'dead', deadReason: 'invalid', settledMs: now };
   }
   const created = createdIn(body);
   return type === null || created === null ? null : { type, created, entity: trusted ? line.entity : null };
 }
 
-/** The time in a body whose data fit no schema of today. */
 function createdIn(body: Uint8Array): Instant | null {
   const [token = null] = tokensAt(jsonText(body) ?? '', [['created']]);
   return token?.startsWith('"') === true ? parseInstant(unquoted(token)) : null;
 }
 
-/**
- * Moves times that cannot be: nothing happened later than now, and nothing waits for ever. An event that was being handled is
- * due, as its handler is elsewhere.
- */
+/** Nothing happened later than now, and no event waits for ever. An event that was being handled is due. */
 export function inTime(event: ExportedEvent, { now, trusted }: Pick<ImportRules, 'now' | 'trusted'>): ExportedEvent {
   const past = (ms: number): number => Math.min(ms, now);
   const pastOrNone = (ms: number | null): number | null => (ms === null ? null : past(ms));

@@ -21,7 +21,7 @@ export interface Marks {
 
 const MARK = 'seq, name, at_ms AS at, seen_ms AS "seenAt", ended_ms AS "endedAt"';
 
-/** The releases and secrets of an inbox. One machine waits for the other: both may have a new release at once. */
+/** Machines change marks one at a time, because several may start with a new release. */
 export function marks(tables: OperatorTables): Marks {
   const { t } = tables.dialect;
   const newest = (which: string, values: readonly unknown[]): Statement => {

@@ -13,7 +13,6 @@ import { pauses } from './pauses.ts';
 import { pruning, type PruningEngine } from './pruning.ts';
 import type { OperatorTables } from './sql.ts';
 
-/** The operators' part of an inbox, apart from copies of it. */
 export function operationsOn(
   tables: OperatorTables,
   engine: {
@@ -21,7 +20,7 @@ export function operationsOn(
     readonly waits: Waits;
     readonly pruning: PruningEngine;
     readonly erasing: ErasingEngine;
-    /** those of `tables`, for transactions whose deleted bytes are overwritten */
+    /** whose transactions overwrite deleted bytes */
     readonly erasingTables: OperatorTables;
     readonly counts: CountEngine;
   },

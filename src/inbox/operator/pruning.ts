@@ -18,11 +18,11 @@ import { listedEvents } from './summaries.ts';
 
 export interface PruneStep {
   readonly pruned: number;
-  /** where to go on; `null` when everything was looked at */
+  /** `null` at the end */
   readonly next: PrunePosition | null;
-  /** for how long it worked while deliveries waited; milliseconds. A part of that where they hardly do, as on Postgres */
+  /** milliseconds; less than the real time if deliveries hardly wait, as on Postgres */
   readonly workMs: number;
-  /** for how long it held the writer, its commit included; milliseconds. A part of that where there is no one writer */
+  /** as `workMs`, with the commit */
   readonly heldMs: number;
 }
 
@@ -47,18 +47,16 @@ export interface Pruning {
   ): Promise<PruneStep>;
 }
 
-/** The parts of pruning that each engine has. */
 export interface PruningEngine {
-  /** Whether an index finds the events of an endpoint in this state. Few are looked at then. */
+  /** Whether an index finds an endpoint's events in this state. */
   readonly hasIndex: (state: PrunePosition['state']) => boolean;
-  /** The first behind a position, in the order in which they were settled. */
   readonly lookAt: (
     reader: Reader,
     criteria: PruneCriteria,
     from: PrunePosition,
     looked: number,
   ) => Promise<readonly LookedAt[]>;
-  /** By how much less a transaction of this engine delays deliveries than one of SQLite. */
+  /** By how much less a transaction delays deliveries than one in SQLite. */
   readonly worksLighter: number;
   readonly holdsLighter: number;
 }
@@ -84,7 +82,6 @@ export function pruning(
     return candidatesAmong(criteria, state, rows, looked, limit);
   }
 
-  /** Makes tombstones of events that were found, in one transaction, without those that have changed since. */
   async function prune(found: readonly PrunePosition[], settledBefore: Date, audit: number | undefined) {
     const { dialect, bounds } = tables;
     const seqs = found.map(({ seq }) => seq);
@@ -122,7 +119,7 @@ export function pruning(
     },
 
     async pruneSome(criteria, limit, { after = null, audit } = {}) {
-      // Found outside the transaction, where it costs deliveries nothing.
+      // Deliveries do not wait for this look.
       const { found, next } = await candidates(criteria, after, limit);
       if (found.length === 0) return { pruned: 0, next, workMs: 0, heldMs: 0 };
       const { worked, ...step } = await prune(found, criteria.settledBefore, audit);

@@ -237,9 +237,8 @@ export interface PageRequest {
   readonly limit?: number;
 }
 
-/** Each of them is looked for in bodies, which may be large. */
 const MOST_BODY_CONDITIONS = 8;
-/** More than anybody needs. A filter may come from a viewer, and must not keep the process busy. */
+/** A filter may come from a viewer, and must not keep the process busy. */
 const MOST_LISTED = 100;
 export const LONGEST_TEXT = 1_000;
 
@@ -289,8 +288,7 @@ const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> =
 };
 
 /**
- * Refuses a filter with an unknown condition: it would find more events than are meant, and actions on them cannot be
- * undone. Refuses one, too, that asks for too much.
+ * An unknown condition would be ignored, and the filter would find too many events.
  *
  * @throws ConfigurationError `INVALID_OPTION`
  */

@@ -22,21 +22,20 @@ export interface SummaryRow
   readonly unread: Uint8Array | null;
 }
 
-/** A larger body is not read only to find its faults. */
+/** Looking for faults must stay cheap. */
 const MOST_READ_BYTES = 64 * 1024;
 
-/** A column of the last attempt of `event` that has an error. */
 export function lastFailed(t: Dialect['t'], column: 'error_name' | 'error_message'): string {
   return `(
     SELECT ${column} FROM ${t.attempts} WHERE seq = event.seq AND error_name IS NOT NULL ORDER BY number DESC LIMIT 1)`;
 }
 
-/** The rows of the table of events with the columns of `Dialect.event`, for FROM. */
+/** For FROM, with the columns of `Dialect.event`. */
 export function eventsIn({ event: { columns, joins } }: Pick<Dialect, 'event'>, events: string): string {
   return `(SELECT events.*, ${columns} FROM ${events} ${joins}) AS event`;
 }
 
-/** The rows of some events, with the list of their `seq` as the first parameter. */
+/** The first parameter is the list of their `seq`. */
 export function listedEvents({ t, list, joinRow }: Pick<Dialect, 't' | 'list' | 'joinRow'>): string {
   return `${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)}`;
 }
@@ -53,12 +52,11 @@ function selectSummaries(dialect: Dialect, events: string): string {
     FROM ${eventsIn(dialect, events)}`;
 }
 
-/** Selects the summaries of events by their `seq`, in any order. */
 export function summariesBySeq(dialect: Dialect, seqs: readonly number[]): Required<Statement> {
   return { text: selectSummaries(dialect, listedEvents(dialect)), values: [seqs] };
 }
 
-/** The summaries of those events that exist, in this order. */
+/** In this order, without events that do not exist. */
 export async function summariesOf(
   { rows, ...clock }: Reader,
   dialect: Dialect,
@@ -94,7 +92,7 @@ export function summaryOf(
     redeliveries: row.redeliveries ?? 0,
     conflicts: row.conflicts ?? 0,
     lastError: lastErrorOf({ error_name, error_message }) ?? (unread === null ? null : invalidityOf(unread)),
-    // Without an error, the reason is the group of an event. A tombstone is in no group.
+    // Without an error, the reason is the group. A tombstone is in no group.
     fingerprint: row.state === 'dead' && bytes !== null ? (row.fingerprint ?? row.deadReason) : null,
     pruned: bytes === null,
   };
@@ -120,7 +118,6 @@ export interface ActedColumns extends Omit<ActedRow, 'deadReason' | 'dueMs' | 'p
   readonly erased: unknown;
 }
 
-/** Selects `ActedColumns` of `events`, joined with its places. */
 export function actedColumns({ stateToActOn, queued }: Dialect): string {
   return `
     events.seq, events.endpoint, events.id, events.type, events.entity, ${stateToActOn}, events.body IS NULL AS pruned,
@@ -138,7 +135,7 @@ export function selectActed(dialect: Dialect, seqs: readonly number[]): Required
   return { text: `SELECT ${actedColumns(dialect)} FROM ${from}`, values: [seqs] };
 }
 
-/** @returns `null` where no event has the number */
+/** @returns `null` for an unknown number */
 export function actedInOrder(seqs: readonly number[], found: readonly unknown[]): readonly (ActedRow | null)[] {
   const rows = new Map((found as readonly ActedColumns[]).map((row) => [row.seq, actedRow(row)])); // of selectActed
   return seqs.map((seq) => rows.get(seq) ?? null);

@@ -5,7 +5,6 @@ import { ERROR_CHARACTERS } from '../rules/attempt.ts';
 import { LONGEST_OF_LANE } from '../rules/pauses.ts';
 import type { EventFilter } from './search.ts';
 
-/** The numbers of events in an import, by result. */
 export interface ImportCounts {
   readonly imported: number;
   /** Events that were already in the inbox with the same body; they did not change. */
@@ -14,7 +13,7 @@ export interface ImportCounts {
   readonly different: number;
 }
 
-/** A record to import, as `importedEvent` makes it. A mark is the newest event of an entity that was processed. */
+/** A mark is the newest processed event of an entity. */
 export type ImportRecord =
   | { readonly event: ExportedEvent; readonly raisesMark: boolean; readonly trusted: boolean }
   | { readonly mark: ExportedMark };
@@ -48,19 +47,19 @@ export interface Transfer {
   backup(file: string): Promise<number>;
 }
 
-/** An export is lines of JSON: a first one, the pauses, the events in the order of arrival, the marks of entities, and a last one. */
+/** An export has a first line, pauses, events in order of arrival, marks, and a last line. */
 const VERSION = 1;
 
-/** Characters: an event's body, its newest other body and its errors fit many times over. */
+/** A body, a conflicting body and all errors fit many times. */
 export const LONGEST_LINE = 256 * 1024 * 1024;
 
-/** An event with its history, without what only means something in the file where it is handled. */
+/** Facts that only matter in its own inbox are left out. */
 export type ExportedEvent = z.output<typeof eventSchema>;
 export type ExportedMark = z.output<typeof markSchema>;
 export type ExportedPause = z.output<typeof pauseSchema>;
 export type ExportTotals = z.output<typeof totalsSchema>;
 
-/** A line of an export, or its fault, which never quotes the line: it may hold a body. */
+/** A fault never quotes the line, because it may contain a body. */
 type ExportLine =
   | { readonly first: true }
   | { readonly event: ExportedEvent }
@@ -109,7 +108,7 @@ export function readExportLine(text: string): ExportLine {
   if (schema === undefined) return { fault: NO_LINE };
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  // Only names of the schema are in a path; any other is somebody's text.
+  // Only names of the schema appear in a path.
   const path = result.error.issues[0]?.path.join('.');
   return { fault: `its ${path === '' ? 'fields' : path} must not have this value` };
 }
@@ -123,20 +122,19 @@ function first(value: object): ExportLine {
   return firstLineSchema.safeParse(value).success ? { first: true } : { fault: NO_LINE };
 }
 
-/** No counter comes to more in the life of an inbox, and sums of it stay exact. */
+/** Sums stay exact. */
 const whole = z.int().min(0).max(1_000_000_000);
-/** The times of clocks: the years 1970 to 9999. */
+/** The years 1970 to 9999. */
 const ms = z.int().min(0).max(253_402_300_799_999);
-/** The names that are made of a body's texts may be as long as that. */
+/** Names from a body may be long. */
 const text = z.string().max(4 * 1024 * 1024);
 const name = (longest: number) => z.string().min(1).max(longest);
 const endpoint = name(1_000);
-/** The times of a service: a date of four digits for the year, in any zone. */
+/** The years 0 to 9999 in any zone. */
 const instant = z.strictObject({
   ms: z.int().min(-62_167_305_600_000).max(253_402_387_199_999),
   ns: z.int().min(0).max(999_999),
 });
-/** A text that was cut ends with a character that says so. */
 const errorText = (characters: number) => z.string().max(characters + 1);
 const bytes = z
   .string()
@@ -193,12 +191,12 @@ const eventSchema = z
       .nullable(),
     erasedMs: ms.nullable(),
     body: bytes.nullable(),
-    /** of a tombstone's body; empty if the body is unknown, as of an event that other code has handled */
+    /** of a tombstone's body; empty if the body is unknown */
     sha256: hash.nullable(),
     attempts: z.array(attemptSchema).max(100_000),
     redeliveries: z.strictObject(occurrences).nullable(),
     conflict: z.strictObject({ ...occurrences, body: bytes }).nullable(),
-    /** W3C headers: 55 characters, a space, and a state of up to 512 */
+    /** W3C headers have 55 characters, a space, and a state of up to 512 */
     trace: z.string().max(600).optional(),
     /** a pending one that has failed and lets newer events of its entity pass */
     yields: z.literal(true).optional(),

@@ -1,15 +1,13 @@
 import { performance, turn as nextTurn, delay } from '../../host/real-timers.ts';
 
-/** For so long one piece of work keeps the event loop. */
 const SLICE_MS = 10;
 
-/** The searches that wait for a turn, in the order of their arrival. */
+/** In the order of arrival. */
 const waiting = new Set<() => void>();
 let isGivingTurns = false;
 
 /**
- * Waits for its own turn of the event loop. However many searches run at once, the receiver takes deliveries between
- * two slices. An aborted search leaves the queue at once.
+ * Receivers take deliveries between two slices, however many searches run.
  *
  * @throws the signal's reason
  */
@@ -52,11 +50,6 @@ export class SlicedWork {
     this.#signal = signal;
   }
 
-  /**
-   * Waits for its first turn.
-   *
-   * @throws the signal's reason when its caller no longer wants the result
-   */
   static async begin(signal?: AbortSignal): Promise<SlicedWork> {
     await ownTurn(signal);
     const work = new SlicedWork(signal);
@@ -68,15 +61,14 @@ export class SlicedWork {
     return this.#workedMs + this.#sliceMs;
   }
 
-  /** Whether this slice is over: rest before going on. */
   get isOver(): boolean {
     return this.#sliceMs > SLICE_MS;
   }
 
   /**
-   * Lets others have their turns. What was read from a connection before may be out of date afterwards.
+   * Connections may have newer data afterwards.
    *
-   * @throws the signal's reason when its caller no longer wants the result
+   * @throws the signal's reason
    */
   async rest(): Promise<void> {
     this.#workedMs = this.workedMs;
@@ -90,17 +82,16 @@ export class SlicedWork {
 }
 
 const BATCH = 200;
-/** So many times as long as a batch took the writer is left alone: a tenth of its time is enough for this. */
+/** Leaves nine tenths of the writer's time to deliveries. */
 const REST = 9;
 const COARSEN_EVERY_MS = 60_000;
-/** Counts are kept by the minute for as long as the day's charts need them, and by the hour before that. */
+/** The day's charts need minutes. */
 const MINUTES_KEPT_MS = 25 * 60 * 60_000;
 
 /**
- * Enters new events into the index of entities and merchants, and sums old counts up.
- *
- * @param how - stops before the next step once `isOpen` says false. `upTo` is the `seq` of the last event to enter; without it
- * the work has no end while events come in, so its timers do not hold the process
+ * @param how - `isOpen` is called before each step. Without `upTo`, the work may never end, so its timers do not keep
+ * the process
+ * alive
  */
 export async function runUpkeep(
   operations: {
@@ -112,7 +103,7 @@ export async function runUpkeep(
   let coarsenedAt = -Infinity;
   for (let left = Infinity; left > 0 && isOpen();) {
     const startedAt = performance.now();
-    // A backlog of events may take hours, in which there are more and more counts.
+    // A backlog may take hours.
     if (startedAt - coarsenedAt >= COARSEN_EVERY_MS) {
       await operations.coarsen(now() - MINUTES_KEPT_MS);
       coarsenedAt = startedAt;

@@ -4,7 +4,7 @@ import { unquoted, JsonTokens } from '../../../events/json.ts';
 import type { UnknownEvent } from '../../../events/webhook-event.ts';
 import type { NamesInBody } from '../../rules/entity-terms.ts';
 
-/** Reading may stop so often, for others to have their turn. */
+/** Reading may stop so often, to let others have a turn. */
 const STRETCH_CHARACTERS = 64 * 1024;
 
 interface Place {
@@ -14,11 +14,9 @@ interface Place {
 }
 
 /**
- * What stands at places of a JSON text, exactly as it is written there: `"ord_42"`, `12.50`, `null`; and `null` where there
- * is no such place, or an object or a list. Where a name is given twice the first one counts. The text is read once,
- * however many places are asked for; whoever reads it may rest between two stretches.
- *
- * @param text - valid JSON
+ * The tokens at some places of a valid JSON text, as written: `"ord_42"`, `12.50`, `null`. `null` for a missing place,
+ * an
+ * object or a list. The first of two equal names counts. Reading pauses after each stretch.
  */
 export function* readPlaces(
   text: string,
@@ -95,10 +93,9 @@ export type BodyStep = string | number;
 const NAME_AND_PLACES = /^([^[\]]+)((?:\[\d{1,9}\])*)$/;
 
 /**
- * The steps of a path such as `data.items[0].name`. Names are taken as they are, so one with a dot or a bracket in it cannot
- * be said; two paths lead to the same place only if their steps are the same.
+ * Names are taken as they are, so a path cannot contain a name with a dot or bracket.
  *
- * @throws ConfigurationError `INVALID_OPTION` for what is no path
+ * @throws ConfigurationError `INVALID_OPTION`
  */
 export function bodyPath(path: string): readonly BodyStep[] {
   return path.split('.').flatMap((part) => {
@@ -117,12 +114,12 @@ const IDS = ['id', 'order_id', 'cart_id', 'product_id'] as const;
 const FIELDS = ['merchant_id', 'location_id', ...IDS] as const;
 const PATHS = [['type'], ...FIELDS.map((field) => ['data', field])];
 
-/** What a body names; nothing when it is gone or no JSON. */
+/** `null` for a body that is gone or is not JSON. */
 export function namesIn(text: string | null): NamesInBody {
   if (text === null) return { entity: null, ids: [], merchant: null };
   const [type = null, ...tokens] = tokensAt(text, PATHS);
   const token = new Map(FIELDS.map((field, n) => [field, tokens[n] ?? null]));
-  // The body may be none of a valid event, but what names an entity is of the right kind in all of them.
+  // The event may be invalid, but names have the same form in all bodies.
   const data = Object.fromEntries(Array.from(token, ([field, written]) => [field, textOf(written)]));
   const event: UnknownEvent = { id: '', type: textOf(type) ?? '', created: '', data };
   const ids = IDS.map((field) => idOf(token.get(field) ?? null));
@@ -133,32 +130,32 @@ export function namesIn(text: string | null): NamesInBody {
   };
 }
 
-/** A sender's own types may number what they are about. */
+/** Own types may number their entities. */
 function idOf(token: string | null): string | null {
   return token !== null && /^-?\d/.test(token) ? token : textOf(token);
 }
 
-/** Numbers with more characters are compared as text. */
+/** Longer numbers are compared as text. */
 const LONGEST_NUMBER = 1_000;
 
 function textOf(token: string | null): string | null {
   return token?.startsWith('"') === true ? (JSON.parse(token) as string) : null;
 }
 
-/** Whether what is written in a body reads as a value: a text by what it says, a number however it is written. */
+/** Compares texts by content, and numbers by value. */
 export function readsAs(token: string | null, value: string): boolean {
   if (token === null) return false;
   if (token.startsWith('"')) return textOf(token) === value;
   return token === value || isSameNumber(token, value);
 }
 
-/** Whether two texts are the same number, however many decimals they are written with. Exact: nothing is rounded. */
+/** Compares exactly, without rounding. */
 export function isSameNumber(one: string, other: string): boolean {
   const number = plainNumber(one);
   return number !== null && number === plainNumber(other);
 }
 
-/** Digits without zeros around them, and the power of ten they are to be multiplied with; `null` for what is no number. */
+/** The digits without zeros around them, and a power of ten; `null` if it is not a number. */
 function plainNumber(text: string): string | null {
   if (text.length > LONGEST_NUMBER) return null;
   const [, sign, whole, decimals = '', exponent = '0'] =
@@ -167,7 +164,7 @@ function plainNumber(text: string): string | null {
   const digits = (whole + decimals).replace(/^0+/, '');
   if (digits === '') return '0';
   let end = digits.length;
-  // A pattern would try each run of zeros from each of its places.
+  // A pattern would take quadratic time.
   while (digits.endsWith('0', end)) end -= 1;
   const significant = digits.slice(0, end);
   return `${sign}${significant}e${Number(exponent) - decimals.length + digits.length - significant.length}`;

@@ -15,20 +15,16 @@ import {
   type SeqRange,
 } from './seq-ranges.ts';
 
-/** An index of events. It may list more events than a condition allows: a search looks at each one. */
+/** An index may list more events than a condition allows. */
 export type Index =
   | { readonly of: 'everything' | 'retrying' | 'conflict' | 'redelivered' }
-  /** the index of entities and merchants */
   | { readonly of: 'term'; readonly term: Term }
   | { readonly of: 'ids'; readonly ids: readonly string[] }
-  /** a group of dead events */
   | { readonly of: 'group'; readonly fingerprint: string }
   | { readonly of: 'state'; readonly state: PutAwayState }
-  /** dead events that died in a span of time, without tombstones */
   | { readonly of: 'died'; readonly span: FailureSpan }
-  /** the events that a bulk changed */
   | { readonly of: 'bulk'; readonly id: number }
-  /** all events of some states, in one moment: processors move them from one to another */
+  /** as of one moment, because processors move events between states */
   | { readonly of: 'states'; readonly states: readonly EventState[]; readonly types: readonly string[] | undefined };
 
 export interface IndexPart {
@@ -50,16 +46,11 @@ type EventLists = readonly (readonly number[] | null)[];
 
 export interface SearchTables extends ReceivedTimes {
   extent(): Extent | Promise<Extent>;
-  /** The first events of each part; `null` for a part with too many to put them in this order. */
+  /** `null` for a part with too many events to sort. */
   list(parts: readonly IndexPart[], limit: number, order: SeqOrder): EventLists | Promise<EventLists>;
-  /** Counts the events of a part of an index up to a number; `null` if it cannot. */
   count(part: IndexPart, most: number): number | null | Promise<number | null>;
-  /**
-   * Dead events without tombstones that died in a span of time and before a place, the last to die first. Of the same
-   * millisecond the newest comes first.
-   */
+  /** The last to die first. */
   diedBefore(span: FailureSpan, place: Died | null, limit: number): readonly Died[] | Promise<readonly Died[]>;
-  /** The first names of a kind that begin with a text, in the order of their bytes. */
   namesBeginning(kind: FoundName['what'], text: string, limit: number): readonly string[] | Promise<readonly string[]>;
 }
 
@@ -72,13 +63,13 @@ function sourceOf(...indexes: readonly Index[]): Source {
   return indexes.map((index) => ({ index, range: { from: 0, before: END } }));
 }
 
-/** So many events of each source tell which one is the narrowest. */
+/** The first events of each source show which source is the narrowest. */
 const COMPARED = 500;
 
 /**
- * The source with the fewest events to look at: the one whose first few hundred reach farthest back.
+ * The source whose first few hundred events reach farthest back.
  *
- * @param ranges - where to look, the newest first
+ * @param ranges - the newest first
  * @param indexed - the terms of events up to this `seq` are in the index
  */
 export async function narrowestSource(
@@ -91,13 +82,13 @@ export async function narrowestSource(
   const sources = sourcesFor(conditions, indexed);
   const found = await Promise.all(sources.map(compare));
   const best = narrowest(found);
-  // A source that has listed all its events need not be compared with the table.
+  // It has listed all its events.
   if (best !== null && (found[best]?.length ?? 0) < COMPARED) return sources[best] ?? EVERYTHING;
   const withAll = narrowest([...found, await compare(EVERYTHING)]);
   return sources[withAll ?? sources.length] ?? EVERYTHING;
 }
 
-/** The number of the list that reaches farthest back, and of equal ones of the shortest; `null` if there is no list. */
+/** The list that reaches farthest back, or the shortest of those. */
 export function narrowest(lists: EventLists): number | null {
   const reach = (seqs: readonly number[]): number => (seqs.length < COMPARED ? 0 : (seqs.at(-1) ?? 0));
   let best: { readonly at: number; readonly seqs: readonly number[] } | null = null;
@@ -109,7 +100,6 @@ export function narrowest(lists: EventLists): number | null {
   return best?.at ?? null;
 }
 
-/** The first events of a source in some ranges; `null` if one of its indexes cannot list them. */
 export async function listed(
   tables: Pick<SearchTables, 'list'>,
   source: Source,
@@ -131,7 +121,7 @@ export async function listed(
   return inOrder([...seqs], order).slice(0, limit);
 }
 
-/** Each of these sources lists all events that the conditions allow. */
+/** Each source lists all events that match. */
 export function sourcesFor({ filter, terms }: Conditions, indexed: number): readonly Source[] {
   const { id, events, fingerprint, states, types, bulk } = filter;
   const sources: Source[] = terms.map((term) => [
@@ -162,7 +152,7 @@ function failureSpan({ failedSince, failedUntil }: EventFilter): FailureSpan | n
   return { from: failedSince?.getTime() ?? 0, before: failedUntil?.getTime() ?? END };
 }
 
-/** The part of an index that lists the events that fit, and no others; `null` if there is none. */
+/** The part of an index that lists only events that match. */
 export function exactPart(
   { filter, terms, text, error, body, retryGroup }: Conditions,
   { newestSeq, indexed }: Pick<Extent, 'newestSeq' | 'indexed'>,
@@ -173,7 +163,7 @@ export function exactPart(
   if (span !== null) return { index: { of: 'died', span }, range };
   if (conditionsIn(filter) > 1) return null;
   const [term] = terms;
-  // Events that are not in the index of terms have to be read.
+  // Events that are not indexed have to be read.
   if (term !== undefined) return indexed < newestSeq ? null : { index: { of: 'term', term }, range };
   const index = exactIndex(filter);
   return index === null ? null : { index, range };
@@ -183,7 +173,7 @@ function conditionsIn(filter: EventFilter): number {
   return Object.values(filter).filter((value) => value !== undefined).length;
 }
 
-/** When the events died, for a filter that asks for nothing else of dead events with bodies; `null` for others. */
+/** `null` if the filter has other conditions. */
 function deathSpan(filter: EventFilter): FailureSpan | null {
   const { states, failedSince: _since, failedUntil: _until, ...others } = filter;
   const isOfDead = states?.every((state) => state === 'dead') === true && states.length > 0;
@@ -192,7 +182,7 @@ function deathSpan(filter: EventFilter): FailureSpan | null {
 
 function exactIndex({ states, fingerprint, ...flags }: EventFilter): Index | null {
   if (states !== undefined) {
-    // Of other states an index may list events that a processor has moved on.
+    // In other states, a processor may have moved the event.
     const isAtRest = states.every((state) => putAwayStates.some((each) => each === state));
     return isAtRest ? { of: 'states', states: [...new Set(states)], types: undefined } : null;
   }
@@ -204,9 +194,8 @@ function exactIndex({ states, fingerprint, ...flags }: EventFilter): Index | nul
 
 interface Candidates {
   next(tables: SearchTables, limit: number): Promise<readonly number[]>;
-  /** @param seq - one of those, the last that was looked at */
+  /** @param seq - the last event that was examined */
   continueAfter(seq: number): void;
-  /** When the last one died, in the order of deaths. */
   readonly at: number | null;
 }
 
@@ -237,7 +226,7 @@ export async function candidatesFor(
   return {
     async next(now, limit) {
       const found = await listed(now, source, ranges, limit, order);
-      // Since it was chosen, its index may have grown too large to be put in order.
+      // The index may have grown too large to sort.
       return found ?? (await listed(now, EVERYTHING, ranges, limit, order)) ?? [];
     },
     continueAfter(seq) {

@@ -8,10 +8,9 @@ import type { Clock, Dialect, Reader, Statement } from '../sql.ts';
 import { eventsIn, lastErrorOf, lastFailed, listedEvents, type SummaryRow } from '../summaries.ts';
 
 export interface Conditions {
-  /** without the fingerprint where that is of a group of retries */
+  /** without the fingerprint of a group of retries */
   readonly filter: EventFilter;
   readonly retryGroup: string | null;
-  /** two at most */
   readonly terms: readonly Term[];
   readonly error: string | null;
   readonly text: string | null;
@@ -49,7 +48,6 @@ export function inDatabaseTime({ filter, ...others }: Conditions, { toDatabase }
   return { ...others, filter: { ...filter, ...times } };
 }
 
-/** An event as a search sees it, with its last error where the text of that matters. */
 export interface FittingRow extends EventKey, Sized {
   readonly type: string | null;
   readonly entity: string | null;
@@ -64,7 +62,7 @@ export type FittingColumns = Pick<
 const RETRYING = "state = 'pending' AND failures > 0";
 const DEAD = "state = 'dead' AND body IS NOT NULL";
 
-/** One statement for every filter: candidates are looked up one by one, so no condition has to choose an index. */
+/** Candidates are looked up one by one, so no condition has to choose an index. */
 function selectFitting(dialect: Dialect): string {
   const { t, anyOf } = dialect;
   const there = (table: string, where: string): string =>
@@ -100,7 +98,7 @@ function selectFitting(dialect: Dialect): string {
       AND (CAST($21 AS bigint) IS NULL OR ${there(t.bulk_events, "found.bulk = $21 AND found.result = 'done'")})`;
 }
 
-/** Selects those of some events that fit as far as their columns say, and the index of terms as far as that goes. */
+/** The statement cannot check bodies, nor terms after `indexed`. */
 export function fittingEvents(
   dialect: Dialect,
   { filter, error, text, retryGroup, terms: [term, otherTerm] }: Conditions,
@@ -147,10 +145,10 @@ export interface Sized {
   readonly bytes: number | null;
 }
 
-/** So many bytes of bodies are read at once. A body that is larger is read alone. */
+/** A larger body is read alone. */
 const READ_AT_ONCE = 1024 * 1024;
 
-/** The bodies of events that are looked at one after the other. What is asked for is read together with what comes behind it. */
+/** Reads a body together with those that follow it. */
 export class BodiesInTurn {
   readonly #text: string;
   readonly #rows: readonly Sized[];
@@ -162,7 +160,7 @@ export class BodiesInTurn {
     this.#rows = rows;
   }
 
-  /** The text of a body; `null` where it is not JSON, or gone. Asked once for each, in their order. */
+  /** `null` if it is not JSON, or gone. Call it once for each event, in order. */
   async text(seq: number, rows: Reader['rows']): Promise<string | null> {
     if (!this.#read.has(seq)) {
       const values = [this.#from(seq)];

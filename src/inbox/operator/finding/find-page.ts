@@ -33,7 +33,6 @@ import {
 } from './conditions.ts';
 import { searchTables, type SearchIndexes } from './indexes.ts';
 
-/** The parts of searching that each engine has. */
 export interface SearchEngine {
   readonly indexNew: (limit: number, upTo?: number, signal?: AbortSignal) => Promise<number>;
   readonly indexes: (reader: Reader) => SearchIndexes;
@@ -42,7 +41,7 @@ export interface SearchEngine {
 
 export function search(tables: OperatorTables, engine: SearchEngine): Search {
   const { dialect } = tables;
-  /** A connection is held for a few statements, and not while the search rests. */
+  /** A connection is not held while the search rests. */
   const searched = (read: Read, signal?: AbortSignal): Searched => ({
     indexNew: (limit) => engine.indexNew(limit, undefined, signal),
     look: (decide) => read((reader) => decide(searchTables(reader, dialect, engine.indexes(reader)), reader)),
@@ -75,32 +74,27 @@ export function search(tables: OperatorTables, engine: SearchEngine): Search {
 
 interface Searched {
   indexNew(limit: number): Promise<number>;
-  /** Decides where to look; Postgres lends a connection for it. */
   look<T>(decide: (tables: SearchTables, clock: Clock) => Promise<T>): Promise<T>;
-  /**
-   * Those of some events that fit as far as their columns say, and, up to `indexed`, the index of terms; the texts of errors
-   * and the values in bodies are not checked.
-   */
+  /** Checks columns, and terms up to `indexed`, but not error texts and bodies. */
   fitting(conditions: Conditions, seqs: readonly number[], indexed: number): Promise<FittingRows>;
   summaries(seqs: readonly number[]): Promise<readonly EventSummary[]>;
 }
 
 interface FittingRows {
   readonly rows: ReadonlyMap<number, FittingRow>;
-  /** The text of a body; `null` if it is not JSON, or gone. Asked once for each, in the order of the events. */
+  /** `null` if it is not JSON, or gone. Call it once for each event, in order. */
   bodyText(seq: number): Promise<string | null>;
 }
 
-/** So many stored events a page looks at: few pages have to take the second step. */
+/** Few pages take the second step. */
 const STEPS = [500, 4_500] as const;
-/** And so many bytes of bodies, counted once for each condition that looks into them. */
+/** Counted once for each condition on bodies. */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** And for so long it works at it, without its rests. */
+/** Rests do not count. */
 const MOST_MS = 5_000;
 const CHUNK = 250;
 const MOST_EXAMINED = 20_000;
 const COUNTED_AT_ONCE = 2_500;
-/** A search by entity or merchant first adds so many events to the index, and waits so long for that. */
 const INDEX_STEPS = 4;
 const INDEX_BATCH = 500;
 const INDEX_MS = 500;
@@ -119,7 +113,7 @@ async function findPage(engine: Searched, filter: EventFilter, page: SearchReque
   const events: EventSummary[] = [];
   let next: number | null = null;
   for (const step of STEPS) {
-    // One more than is looked at tells whether there are others.
+    // One more event shows whether there are others.
     const seqs = await engine.look((tables) => candidates.next(tables, step + 1));
     const examined = await examine(engine, found, seqs.slice(0, step), async (fitting) => {
       events.push(...(await engine.summaries(fitting)));
@@ -192,11 +186,7 @@ class Found {
   }
 }
 
-/**
- * Looks at some events until the page is full; resolves with their number. At least one, so that each page gets on.
- *
- * @param take - gets those that fit, some at a time
- */
+/** Examines at least one event, so each page makes progress. */
 async function examine(
   engine: Searched,
   found: Found,
@@ -228,11 +218,7 @@ async function examine(
   return at;
 }
 
-/**
- * Whether a row fits the conditions that its columns cannot decide: the text of its error, the terms that the index does not
- * know yet and the values in its body. The body comes last, as it costs the most; it is read once. Rests within a row, too: a
- * body may be large.
- */
+/** Checks what columns cannot decide. The body comes last, because it costs the most. */
 async function fitsClosely(
   { conditions: { terms, error, text: wanted, keys, retryGroup, body }, indexed, work }: Found,
   fitting: FittingRows,
@@ -270,7 +256,7 @@ function errorText(error: EventSummary['lastError']): string {
   return error === null ? '' : `${error.name}: ${error.message}`.toLowerCase();
 }
 
-/** So an inbox that has no upkeep becomes indexed by use. One that cannot be written now is searched as it is. */
+/** Without upkeep, searches fill the index. If the inbox cannot be written, the search continues. */
 async function indexSome({ indexNew }: Pick<Searched, 'indexNew'>, signal?: AbortSignal): Promise<void> {
   let isOver = false;
   const isStopped = (): boolean => isOver || signal?.aborted === true;
@@ -284,11 +270,11 @@ async function indexSome({ indexNew }: Pick<Searched, 'indexNew'>, signal?: Abor
 }
 
 const KINDS: readonly FoundName['what'][] = ['id', 'entity', 'merchant'];
-/** So often an index is read at most: each letter has two cases, but few names have both. */
+/** Each letter has two cases, but few names have both. */
 const MOST_READS = 400;
 const LONGEST = 255;
 
-/** Names of each kind that begin with a text, in any case of A to Z; at most so many of each. */
+/** Ignores the case of A to Z. */
 async function namesBeginning(tables: SearchTables, text: string, limit: number): Promise<readonly FoundName[]> {
   if (text === '' || text.length > LONGEST) return [];
   const found = await Promise.all(
@@ -310,9 +296,8 @@ async function namesOf(
     reads += 1;
     return tables.namesBeginning(kind, prefix, most);
   };
-  /** @param begun - names begin with it, and continue with `rest` in any case */
   const walk = async (begun: string, rest: string): Promise<void> => {
-    // Characters without a case are taken together with the letter behind them.
+    // Characters without a case are read together with the next letter.
     const [same = ''] = /^[^A-Za-z]*/.exec(rest) ?? [];
     const letter = rest[same.length];
     if (letter === undefined) {

@@ -13,15 +13,14 @@ import {
   type SeqRange,
 } from './seq-ranges.ts';
 
-/** At most so many are put in the order of a page, of an index that has another order. */
+/** At most so many events are sorted. */
 export const SORTED = 5_000;
 
-/** An index that has events in the order of their `seq`. */
 export interface Listing {
-  /** the table and a condition, for `FROM`; its parameters begin with `$4` */
+  /** the table and a condition; its parameters begin with `$4` */
   readonly from: string;
   readonly values?: readonly unknown[];
-  /** the condition for events from `$1` on and before `$2` */
+  /** from `$1` on and before `$2` */
   readonly within?: string;
   readonly order?: (direction: 'ASC' | 'DESC') => string;
 }
@@ -31,16 +30,13 @@ export interface SearchIndexes extends ReceivedTimes {
   readonly retrying: Listing;
   readonly group: (fingerprint: string) => Listing;
   readonly state: (state: PutAwayState) => Listing;
-  /** Selects the `seq` of events with one of the ids of `$1`, in any order. */
+  /** Selects the `seq` of events with an id in `$1`, in any order. */
   readonly withIds: string;
-  /**
-   * Selects `seq` and `settled_ms` of dead events without tombstones that died from `$1` on and before `$2`, or then with a
-   * `seq` below `$3`. The last to die first, at most `$4`.
-   */
+  /** Selects at most `$4` rows, the last to die first: from `$1` on, and before the place (`$2`, `$3`). */
   readonly died: string;
-  /** Selects the first id that is equal to a value or greater, or the first greater one. */
+  /** Selects the first id that is at least a value, or greater. */
   readonly nextId: (is: '>=' | '>', value: string) => string;
-  /** As of one moment, as processors move events from one state to another; `null` for too many to put them in this order. */
+  /** As of one moment; `null` for too many to sort. */
   inStates(
     states: readonly EventState[],
     types: readonly string[] | undefined,
@@ -104,7 +100,7 @@ export function searchTables({ rows }: Reader, dialect: Dialect, indexes: Search
   };
 }
 
-/** In `progress`, the first and the last event that an import put among others that were received at other times. */
+/** The first and last event that imports put out of order. */
 const DISORDER_FROM = 'out_of_order_from';
 const DISORDER_THROUGH = 'out_of_order_through';
 
@@ -120,7 +116,7 @@ async function extentOf(rows: Reader['rows'], { t, indexed }: Dialect): Promise<
   return { ...extent, disorder: last === null ? null : { from: first, before: last + 1 } };
 }
 
-/** Notes whether new events are out of order. Call it in the transaction that stores or indexes them. */
+/** Call it in the transaction that stores or indexes the events. */
 export function* noteOutOfOrder(
   { rows }: { readonly rows: Rows },
   { t }: Pick<Dialect, 't'>,
@@ -165,7 +161,7 @@ function listingOf(
   }
 }
 
-/** One step through an index for each name, however many events have it. In Postgres, the index has only hashes of long names. */
+/** One step through an index for each name. */
 function selectNames(kind: FoundName['what'], { t }: Dialect, { nextId }: SearchIndexes): string {
   const nextTerm: SearchIndexes['nextId'] = (is, value) =>
     `SELECT term FROM ${t.terms} WHERE term ${is} ${value} ORDER BY term LIMIT 1`;

@@ -1,12 +1,10 @@
 import type { EventFilter } from '../search.ts';
 
-/** Events from one `seq` on and before another. */
 export interface SeqRange {
   readonly from: number;
   readonly before: number;
 }
 
-/** The order in which events were stored. */
 export type SeqOrder = 'newest' | 'oldest';
 
 export function inOrder(seqs: readonly number[], order: SeqOrder): readonly number[] {
@@ -23,7 +21,7 @@ export function placed(
   return inOrder(within, order).slice(0, limit);
 }
 
-/** The part of a range that is in another one; it may be empty. */
+/** May be empty. */
 export function overlap(one: SeqRange, other: SeqRange): SeqRange {
   return { from: Math.max(one.from, other.from), before: Math.min(one.before, other.before) };
 }
@@ -38,35 +36,30 @@ export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: Se
 }
 
 export interface Extent {
-  /** of the newest event; 0 if there are none */
   readonly newestSeq: number;
-  /** the terms of events up to this `seq` are in the index */
   readonly indexed: number;
-  /** imports put events here among others that were received at other times */
+  /** imports put events out of order here */
   readonly disorder: SeqRange | null;
 }
 
 export interface ReceivedTimes {
-  /** so many samples for one end of a span are worth one statement */
+  /** this many samples are worth one statement */
   readonly samplesAtOnce: number;
-  /** The times at which the first events of each range were received. */
   receivedIn(
     ranges: readonly SeqRange[],
     limit: number,
   ): readonly (readonly number[])[] | Promise<readonly (readonly number[])[]>;
 }
 
-/**
- * Events are stored nearly in the order in which they were received, but they may wait, and clocks may be set. A search by time
- * looks so much earlier and later than asked for.
- */
+/** Deliveries may wait, and clocks may be set, so events are only nearly in order. */
 const MARGIN_MS = 60 * 60_000;
-/** So many events in a row tell the time: one with a wrong time does not mislead. */
+/** One wrong time does not mislead a sample. */
 const SAMPLE = 32;
 
 /**
- * Where events that were received in a span of time can be, the newest first. No index knows the time, so samples find the
- * ends. Events among which an import mixed others are always in a range.
+ * Where events of a span of time can be, the newest first. No index knows the time, so samples find the ends. Events
+ * out of
+ * order are always in a range.
  *
  * @param page - where the page can be
  */
@@ -99,17 +92,17 @@ export async function rangesWithin(
   return nonEmpty([newer, overlap(mixed, all), older].flatMap((range) => range ?? []));
 }
 
-/** Where the first sample begins that has an event of this time or a later one. */
+/** The first sample with an event of this time or later. */
 function firstSince(range: SeqRange, time: number): Edge {
   return new Edge(range, (received) => received.length === 0 || Math.max(...received) >= time, false);
 }
 
-/** Where the first sample begins that has only events of this time or later. */
+/** The first sample with only events of this time or later. */
 function firstAllFrom(range: SeqRange, time: number): Edge {
   return new Edge(range, (received) => Math.min(...received) >= time, true);
 }
 
-/** The first `seq` of a range from which on samples fit; the end of the range if none does. */
+/** Searches for the first `seq` from which samples fit. */
 class Edge {
   readonly #before: number;
   readonly #fits: (received: readonly number[]) => boolean;
@@ -135,7 +128,7 @@ class Edge {
     return this.#low;
   }
 
-  /** Samples that divide the range in equal parts. */
+  /** They divide the range in equal parts. */
   samples(count: number): readonly SeqRange[] {
     const width = this.#high - this.#low;
     const places = Array.from({ length: count }, (_, n) => this.#low + Math.floor((width * (n + 1)) / (count + 1)));
@@ -153,10 +146,7 @@ class Edge {
   }
 }
 
-/**
- * The events whose times tell whether new events are out of order, and how many these are. Imports and numbers that come late
- * put events out of order.
- */
+/** The events that tell whether new events are out of order. */
 export function aroundNew(first: number, last: number): { readonly range: SeqRange; readonly limit: number } {
   return {
     range: { from: first - SAMPLE, before: Number.MAX_SAFE_INTEGER },
@@ -164,7 +154,7 @@ export function aroundNew(first: number, last: number): { readonly range: SeqRan
   };
 }
 
-/** Whether events were received much earlier than others before them. The engine notes it, so that no search by time skips them. */
+/** A search by time would skip events that were received much earlier than those before them. */
 export function isOutOfOrder(received: readonly number[]): boolean {
   let latest = -Infinity;
   return received.some((time) => {

@@ -8,17 +8,17 @@ import { migrations, type Migration } from './schema.ts';
 
 export const NEWEST = newestOf(migrations);
 
-/** One of several processes that start holds this lock and migrates; the others find it done. */
+/** One of several processes migrates, and the others find it done. */
 const LOCK = 5_417_090_261;
 const LOCK_TIMEOUT_MS = 10_000;
-/** A migration that waits for a table delays all later statements on it, so it waits briefly, and pauses. */
+/** A migration that waits for a table delays all later statements on it. */
 const TABLE_TIMEOUT_MS = 1_500;
 const AGAIN_MS = 2_000;
 
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
   `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
-  // Types are Postgres' own, and tables are heaps, whatever a role has set.
+  // Roles may have other defaults.
   'SET LOCAL search_path = pg_catalog',
   'SET LOCAL default_table_access_method = heap',
   IDLE_TIMEOUT,
@@ -30,17 +30,12 @@ export interface Place {
   readonly tables: Tables;
 }
 
-/**
- * The migrations that are missing; `null` if there is no inbox.
- *
- * @throws InboxOpenError `NEEDS_NEWER_HOOKBOX` when a newer major version has written the schema
- */
 export async function missingMigrations(
   session: Session,
   { schema, tables }: Place,
   steps: readonly Migration[] = migrations,
 ): Promise<readonly Migration[] | null> {
-  // From the catalogue, because cached plans may be older than another process's migration.
+  // Cached plans may be older than another process's migration.
   const there = await session.row(
     `SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
      WHERE nspname = $1 AND relname = 'migrations'`,
@@ -59,7 +54,7 @@ export async function missingMigrations(
   return steps.filter(({ version }) => applied.every((row) => row.version !== version));
 }
 
-/** Runs each missing migration in its own transaction. While one waits for a table, it holds no other table. */
+/** Each migration has its own transaction, so it holds no table while it waits for another one. */
 export async function migrate(
   session: Session,
   { schema, tables }: Place,
@@ -70,7 +65,7 @@ export async function migrate(
     await session.exec(`${BEGIN}; ${TAKE_LOCK}`, 2 * LOCK_TIMEOUT_MS);
     const missing = await missingMigrations(session, { schema, tables }, steps);
     if (missing === null) {
-      // A role that may not create schemas may own this one.
+      // The role may own the schema without the right to create one.
       const there = await session.row('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
       if (there === undefined) await session.exec(`CREATE SCHEMA ${quoted(schema)}`);
       await session.exec(createMigrations(tables));
@@ -82,7 +77,7 @@ export async function migrate(
   }
 }
 
-/** If a table is in use, it rolls back and pauses before the caller tries again. */
+/** Pauses if a table is in use. */
 async function made(session: Session, statements: string): Promise<void> {
   try {
     await session.exec(statements, MIGRATION_MS);
@@ -96,9 +91,9 @@ async function made(session: Session, statements: string): Promise<void> {
 }
 
 /**
- * The SQL that `migrate` runs, for people.
+ * The SQL of `migrate`, to read.
  *
- * @param missing - of a server; `null` without an inbox or a server
+ * @param missing - `null` without an inbox or a server
  */
 export function migrationScript({ schema, tables }: Place, missing: readonly Migration[] | null): string {
   return (missing ?? migrations)
@@ -119,7 +114,7 @@ function createMigrations(tables: Tables): string {
 
 function statementsOf({ version, name, needs, sql }: Migration, tables: Tables): string {
   const line = `INSERT INTO ${tables.migrations} (version, name, needs) VALUES (${version}, ${literal(name)}, ${needs});`;
-  // As deep as it is indented in the code.
+  // The code indents it as deep.
   return `${sql(tables).replaceAll(/^ {4}/gm, '').trim()}\n${line}`;
 }
 

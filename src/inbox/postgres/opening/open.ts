@@ -20,9 +20,9 @@ import {
 import type { Migration } from './schema.ts';
 
 /**
- * Checks the server, and creates missing tables if it may.
+ * Creates missing tables if it may.
  *
- * @throws InboxOpenError whose message says what to change
+ * @throws InboxOpenError
  */
 export function openSchema(
   session: Session,
@@ -37,12 +37,11 @@ export function openSchema(
   });
 }
 
-/** Checks the server, and returns the missing migrations; `null` if there is no inbox. */
 export function lookAtSchema(session: Session, place: Place): Promise<readonly Migration[] | null> {
   return refusing(session, place, async (missing) => missing);
 }
 
-/** Names mean Postgres' own objects, even if a schema has objects of the same names. */
+/** A schema may have objects with names of Postgres. */
 const BEGIN_LOOK = 'BEGIN; SET LOCAL search_path = pg_catalog, pg_temp';
 
 async function refusing<T>(
@@ -99,7 +98,7 @@ async function refusalOf(
   }
 }
 
-/** The message of Postgres does not say which right is missing, but the catalogue does. */
+/** The catalogue knows the missing right, but the message of Postgres does not. */
 async function toBeGranted(session: Session, schema: string, role: string): Promise<string> {
   await session.exec('ROLLBACK');
   const missing = missingRight(await askedRights(session, schema), schema);
@@ -108,7 +107,7 @@ async function toBeGranted(session: Session, schema: string, role: string): Prom
   );
 }
 
-/** @param place - where the connection goes; `null` if the caller says so itself */
+/** @param place - `null` if the caller names it */
 export function connectionRefusal(failure: DatabaseFailure, place: string | null): InboxOpenError | DatabaseFailure {
   switch (failure.code) {
     case '28P01':
@@ -123,7 +122,7 @@ export function connectionRefusal(failure: DatabaseFailure, place: string | null
   }
 }
 
-/** Host, port and database of a source, without user and password; `null` if unknown. */
+/** Without user and password; `null` if unknown. */
 export function placeOf(source: PostgresSource): string | null {
   if (typeof source === 'string') return placeOfUrl(source);
   if (!('pool' in source)) return null;
@@ -142,7 +141,7 @@ function placeOfUrl(url: string): string {
 }
 
 /**
- * Runs statements on a server that may have no inbox, again after a lost connection.
+ * The server may have no inbox.
  *
  * @throws InboxOpenError if the connection is rejected, InboxUnavailableError without an answer
  */
@@ -150,7 +149,7 @@ export async function onServer<T>(url: string, work: (session: Session) => Promi
   const nothing = async (): Promise<void> => {};
   const opening = {
     open: nothing,
-    // The caller's message says where, but not that the URL means another place.
+    // The caller does not know that the URL means another place.
     refusalOf: (failure: DatabaseFailure) => connectionRefusal(failure, isMisread(url) ? placeOf(url) : null),
   };
   const sessions = new Sessions(connectionsOf(url), { named: false }, opening, ANSWER_MS);

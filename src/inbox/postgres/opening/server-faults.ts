@@ -13,7 +13,6 @@ import {
 } from '../sql/tables.ts';
 import type { Place } from './migrate.ts';
 
-/** The settings of a server that an inbox depends on. */
 export interface Server {
   /** `180004` is 18.4 */
   readonly version: number;
@@ -24,7 +23,6 @@ export interface Server {
   readonly role: string;
 }
 
-/** A setting with which a server cannot have an inbox, and the change that repairs it. */
 interface ServerFault {
   readonly setting: Exclude<keyof Server, 'role'>;
   readonly code: InboxOpenError['code'];
@@ -93,20 +91,17 @@ export function faultsOf(server: Server): readonly ServerFault[] {
   return faults.flatMap(({ isThere, ...fault }) => (isThere ? [fault] : []));
 }
 
-/** The rights of a role on a schema. */
 export interface Rights {
   readonly role: string;
   readonly database: string;
-  /** whether the schema exists */
   readonly there: boolean;
   readonly makesSchemas: boolean;
   readonly uses: boolean;
   readonly makesTables: boolean;
-  /** how many of hookbox's tables exist */
   readonly tables: number;
-  /** those that it cannot read and write */
+  /** without the right to read and write */
   readonly closed: readonly string[];
-  /** names without a schema mean this one, for example because the role has its name */
+  /** whether names without a schema mean this one */
   readonly isFirst: boolean;
 }
 
@@ -134,7 +129,7 @@ export async function askedRights(session: Session, schema: string): Promise<Rig
   return { ...row, tables: tables.length, closed };
 }
 
-/** The first right that a role lacks, and what to grant; `null` if it has all. */
+/** `null` if it has all rights. */
 export function missingRight(
   { role, database, there, makesSchemas, uses, makesTables, tables, closed }: Rights,
   schema: string,
@@ -161,7 +156,6 @@ export function missingRight(
   return null;
 }
 
-/** A setting that makes a table lose or hide rows, and the change that repairs it. */
 interface TableFault {
   readonly code: InboxOpenError['code'];
   readonly what: string;
@@ -173,15 +167,12 @@ interface TableFaultsRow {
   readonly name: string;
   readonly unlogged: boolean;
   readonly hidden: boolean;
-  /** one that may keep a row from being written, or write another one */
+  /** may block or add rows */
   readonly trigger: string | null;
   readonly rule: string | null;
 }
 
-/**
- * Whether policies leave every row to this role, for each kind of statement. A test row would not show this,
- * because a policy may depend on the row's values.
- */
+/** Whether policies show every row to this role. A test row would not tell, because a policy may depend on values. */
 const OPEN = `(
   SELECT bool_and(EXISTS (
     SELECT 1 FROM applied WHERE polpermissive AND polcmd IN (kind, '*') AND (kind = 'a' OR read = 'true')
@@ -208,7 +199,7 @@ const TABLE_FAULTS = `
   WHERE nspname = $1 AND relkind IN ('r', 'p') AND relname::text = ANY($2::text[])
   ORDER BY relname`;
 
-/** The faults of tables that the catalogue shows. It leaves out missing tables. */
+/** Leaves out missing tables. */
 export async function tableFaults(session: Session, schema: string): Promise<readonly TableFault[]> {
   const rows = await session.rows<TableFaultsRow>(TABLE_FAULTS, [schema, [...tableNames]]);
   return rows.flatMap((row) => faultsOfTable(row, schema));
@@ -252,7 +243,7 @@ function faultsOfTable(
   return faults.flatMap(({ isThere, ...fault }) => (isThere ? [fault] : []));
 }
 
-/** Reports missing rows that exist from the start: without them locks and notifications do not work. */
+/** Locks and notifications need these rows. */
 export async function missingRows(session: Session, { schema, tables: t }: Place): Promise<readonly TableFault[]> {
   const needed = {
     slots: `SELECT generate_series(0, ${SLOTS - 1})`,
@@ -271,10 +262,9 @@ export async function missingRows(session: Session, { schema, tables: t }: Place
 }
 
 /**
- * Sequences that are behind the stored numbers, as after a restore or a replication that leaves them out. The next
- * stored event fails, or gets a number between others.
+ * After a restore or replication without sequences, the next event fails, or gets a number between others.
  *
- * @returns `null` for a role that may not look at them
+ * @returns `null` for a role that may not look
  */
 export async function sequenceFaults(
   session: Session,
@@ -298,7 +288,7 @@ export async function sequenceFaults(
   return faults;
 }
 
-/** @throws InboxOpenError for the first of them */
+/** @throws InboxOpenError for the first fault */
 export function refuseFaults([worst]: readonly TableFault[]): void {
   if (worst !== undefined) throw new InboxOpenError(worst.code, `${worst.what} ${worst.advice}.`);
 }

@@ -22,7 +22,7 @@ const REJECTED = `${KIND}, count, at_ms, place` as const;
 
 const RETRYING = 'lease_until_ms IS NULL AND failures > 0';
 
-/** True of every row. Without it, Postgres may read all ready events from the index of types, and sort them. */
+/** True of every row. Without it, Postgres may sort the index of types. */
 const BY_DUE = `due_ms + 0 <= ${Number.MAX_SAFE_INTEGER} AND slot >= 0`;
 
 export function countEngine(access: Access): CountEngine {
@@ -30,7 +30,7 @@ export function countEngine(access: Access): CountEngine {
   const { database, t } = store;
   return {
     addCounts: (clock, rows) => [countsToAdd(t, clock, rows)],
-    // Rows are only appended, so no machine waits for another.
+    // Rows are appended, so machines do not wait for each other.
     addRejections: ({ toDatabase }, rejections) => [
       {
         text: `
@@ -48,7 +48,6 @@ export function countEngine(access: Access): CountEngine {
     ) AS kinds`,
     mergeRejections: () =>
       ask(() => database.alone((session) => session.inOneMessage(inOneTransaction(...mergedRejections(t))))),
-    // All are read in one transaction.
     spansAtOnce: 60,
     inSpans: (rows, spans) => [
       {
@@ -82,7 +81,7 @@ export function countEngine(access: Access): CountEngine {
   };
 }
 
-/** Each step is a call of its own, so that a closing inbox waits for one step only. */
+/** A closing inbox waits for one step only. */
 async function coarsen({ store: { database, t, time }, ask }: Access, before: number): Promise<void> {
   const until = await ask(() =>
     database.alone(async (session) => {
@@ -90,7 +89,7 @@ async function coarsen({ store: { database, t, time }, ask }: Access, before: nu
       return before + minutesApart(time);
     }),
   );
-  /** how far each move has come: Postgres may not have vacuumed the rows before yet */
+  /** Postgres may not have vacuumed the rows before yet. */
   const reached = new Map<CountMove, number>();
   await coarsenInSteps(until, async (move, until) => {
     const message = inOneTransaction(moveSome(t, move, { from: reached.get(move) ?? null, until }));
@@ -101,18 +100,17 @@ async function coarsen({ store: { database, t, time }, ask }: Access, before: nu
   });
 }
 
-/** How many rows were moved, and the time of the last one. */
 interface MovedRow {
   readonly count: number | string;
   readonly last: number | string | null;
 }
 
-/** Postgres runs all of them even if this machine freezes, which then holds no lock. */
+/** Postgres runs all statements, even if this machine freezes. */
 function inOneTransaction(...statements: readonly string[]): readonly string[] {
   return [BEGIN, ...statements, 'COMMIT'];
 }
 
-/** Takes unlocked rows, because several machines do this at once. */
+/** Skips locked rows, because several machines do this at once. */
 function moveSome(
   t: Tables,
   { from, which, at, to }: CountMove,
@@ -128,7 +126,7 @@ function moveSome(
       )) RETURNING *
     )`;
   const sums = to.map(([per, at]) => `('${per}', ${at})`).join(', ');
-  // In one order, so that two machines do not deadlock.
+  // The order keeps two machines from a deadlock.
   const added = `, added AS (
       INSERT INTO ${t.count_sums} AS known (per, at_ms, what, detail, count)
       SELECT sums.per, sums.at_ms, what, detail, sum(count)
@@ -138,7 +136,7 @@ function moveSome(
   return `${taken}${sums === '' ? '' : added} SELECT count(*) AS count, max(${at}) AS last FROM taken`;
 }
 
-/** Leaves one row of each of the latest kinds, except for rows that another machine is merging. */
+/** Skips rows that another machine is merging. */
 function mergedRejections(t: Tables): readonly string[] {
   const taken = (kinds: string): string => `
     DELETE FROM ${t.rejected} WHERE seq = ANY(ARRAY(
@@ -154,13 +152,10 @@ function mergedRejections(t: Tables): readonly string[] {
   ];
 }
 
-/** Postgres gives up first, so a locked table does not look like a silent connection. */
+/** Postgres gives up before the connection counts as silent. */
 const ANSWER_MS = PING_LIMIT_MS + 500;
 
-/**
- * Commits a row and its deletion, because a rollback would write nothing to the disk. Also locks the tables of deliveries, as a
- * delivery does. If Postgres does not answer, it gives up by itself, and the connection is not used again.
- */
+/** A rollback would write nothing to the disk. Locks the tables as a delivery does. */
 async function tryToWrite({ database, t }: Store): Promise<void> {
   const numbers = sequenceOf(t, 'events', 'seq');
   const message = [

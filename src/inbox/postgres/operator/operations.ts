@@ -18,7 +18,7 @@ export function postgresOperations(access: Access): Operations {
       search: {
         indexNew: (limit, upTo, signal) => ask(() => indexNew(database.until(signal), t, limit, upTo)),
         indexes: (reader) => searchIndexes(reader, t),
-        // No other statement of the server waits for its processor for long.
+        // A statement does not keep others from a processor.
         groupsAtOnce: { counted: 100, shown: 200 },
       },
       waits: waits(access, tables),

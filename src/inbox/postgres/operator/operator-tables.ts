@@ -61,7 +61,7 @@ const HANDLED = `
   ${ofPlace('attempts')} AS begun, ${ofPlace('failures')} AS failures, ${ofPlace('crashes')} AS crashes,
   ${ofPlace('trigger')} AS trigger, shelf.fingerprint, queue.yields`;
 
-/** Only the attempts of a processed event say how it went. Its failures are those since it was stored or rerun. */
+/** Only its attempts tell how a processed event went. */
 function eventColumns(t: Tables): string {
   const ofAttempts = (column: string): string =>
     `(SELECT ${column} FROM ${t.attempts} WHERE seq = events.seq ORDER BY number DESC LIMIT 1)`;
@@ -78,16 +78,14 @@ export function rowsIn(session: Session): Reader['rows'] {
   return (statement) => session.rows(statement);
 }
 
-/** The inbox, as the operators' part reaches it. */
 export interface Access {
   readonly store: Store;
-  /** Makes a call of the inbox. Its failures are those of the contract. */
+  /** Failures are those of the contract. */
   readonly ask: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Tells processors that events may have become due. */
   readonly notify: () => void;
 }
 
-/** The group of a dead event, as its index has it. */
+/** As its index has it. */
 const PRINT = 'coalesce(fingerprint, dead_reason)';
-/** Dead events without tombstones, as an index has them. Every group has a name. */
+/** As an index has them; every group has a name. */
 export const DEAD_WITH_BODIES = `state = 'dead' AND NOT pruned AND ${PRINT} > ''`;

@@ -10,13 +10,12 @@ export function pruningEngine(t: Tables): PruningEngine {
   return {
     hasIndex: () => true,
     lookAt: (reader, ...given) => lookAt(reader, t, ...given),
-    // Deliveries wait only for the slots of these events, so a batch may take longer than in SQLite, and pruning rests less.
+    // Deliveries wait only for the slots of these events.
     worksLighter: 50,
     holdsLighter: 4,
   };
 }
 
-/** The first behind a position, in the order in which they were settled. */
 async function lookAt(
   { rows, toDatabase }: Reader,
   t: Tables,
@@ -37,7 +36,7 @@ async function lookAt(
       for (const row of await rows<{ endpoint: string }>({ text })) endpoints.add(row.endpoint);
     }
   }
-  // Settled events are ordered by time at each endpoint.
+  // Indexes order events by time at each endpoint.
   const lanes = lanesOf.map(
     ([table, time, where]) =>
       `SELECT next.* FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN LATERAL (

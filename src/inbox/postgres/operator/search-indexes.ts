@@ -14,10 +14,7 @@ import { toKey, type Tables, rowOf } from '../sql/tables.ts';
 import type { Database } from '../driver/database.ts';
 import { rowsIn, postgres } from './operator-tables.ts';
 
-/**
- * The indexes of a schema. Each condition repeats that of its partial index, with an order that no other index has: if the statistics
- * say that a table is small, Postgres would read all of it by its `seq`.
- */
+/** Each order fits only its partial index. If a table seems small, Postgres would otherwise read all of it by `seq`. */
 export function searchIndexes({ rows }: Reader, t: Tables): SearchIndexes {
   const aside = (from: string): Listing => ({
     from,
@@ -38,14 +35,14 @@ export function searchIndexes({ rows }: Reader, t: Tables): SearchIndexes {
     withIds: `SELECT seq FROM ${t.events} WHERE id = ANY($1::text[])`,
     died: died(t),
     nextId: (is, value) => `SELECT id FROM ${t.events} WHERE id ${is} ${value} ORDER BY id LIMIT 1`,
-    // A third of the statements of halving, for little more than twice the rows.
+    // A third of the statements of halving, for about twice the rows.
     samplesAtOnce: 7,
     receivedIn: (ranges, limit) => receivedIn(rows, t, ranges, limit),
     inStates: (...given) => inStates(rows, t, ...given),
   };
 }
 
-/** Dead events are ordered by time at each endpoint. The conditions fit this index alone. */
+/** The conditions fit only the index by endpoint and time. */
 function died(t: Tables): string {
   return `
   WITH RECURSIVE lane AS (
@@ -75,7 +72,7 @@ export function onShelf(state: PutAwayState): string {
   return `state || '' = '${state}'`;
 }
 
-/** In one statement, since processors move events from one place to the other; `null` where one of them cannot. */
+/** One statement, because processors move events. `null` for too many to sort. */
 async function inStates(
   rows: Reader['rows'],
   t: Tables,
@@ -90,10 +87,10 @@ async function inStates(
   const isPending = states.includes('pending');
   const isTyped = isPending && types !== undefined;
   const parts: string[] = [];
-  // All that is in processing as well.
+  // These include events in processing.
   if (isPending && !isTyped) parts.push(part(t.queue, 'seq', 'true'));
   if (isTyped) parts.push(some('ready'), part(t.queue, 'seq + 0', 'parked'));
-  // There are as many as handlers that run now.
+  // Only running handlers have leases.
   const isLeased = states.includes('processing') && (isTyped || !isPending);
   if (isLeased) parts.push(some('leased'));
   for (const state of putAwayStates) {
@@ -118,7 +115,7 @@ async function inStates(
   return isTyped ? inStates(rows, t, states, undefined, ...page) : null;
 }
 
-/** Claimable events of some types, by an index that begins with the endpoint and the type. */
+/** An index begins with the endpoint and the type. */
 function readyOfTypes(t: Tables): string {
   return `
     SELECT few.seq FROM (${distinctEndpoints(t.queue, READY, 'endpoint, type')}) AS lane
@@ -130,7 +127,6 @@ function readyOfTypes(t: Tables): string {
     LIMIT ${SORTED + 1}`;
 }
 
-/** The times at which the first events of each range were received. */
 async function receivedIn(
   rows: Reader['rows'],
   t: Tables,
@@ -152,16 +148,16 @@ async function receivedIn(
 
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
-/** Rests this long, without a connection, while another machine enters events. */
+/** Another machine is indexing. */
 const BUSY_MS = 25;
-/** Numbers that are closer to each other are checked together. */
+/** Closer numbers are checked together. */
 const FAR = 32;
 /** Transactions that change events wait for a batch. */
 const STILL_MS = 5_000;
 
 const INDEXED = "what = 'terms'";
 
-/** An event whose terms follow from its entity and its body. */
+/** Its terms follow from its entity and body. */
 interface TermRow extends Sized {
   readonly entity: string | null;
 }
@@ -171,7 +167,7 @@ const TERM_COLUMNS = 'seq, entity, octet_length(body) AS bytes';
 /** The count of unindexed rows ends at this number. */
 const COUNTED = 1_000;
 
-/** Enters up to `limit` events that are not in the index yet. Returns how many are left up to `upTo`, at least. */
+/** Resolves with the number of events up to `upTo` that are left, at least. */
 export async function indexNew(
   database: Database,
   t: Tables,
@@ -196,21 +192,20 @@ export async function indexNew(
 }
 
 interface UnindexedRow extends TermRow {
-  /** of the row that has it */
   readonly first: number;
 }
 
 /**
- * Of several machines one enters events at a time. Another one enters the events that it has not committed.
+ * One machine indexes at a time, and another one indexes what it has not committed.
  *
- * @returns `false` if another machine is entering events
+ * @returns `false` if another machine is indexing
  */
 async function indexBatch({ session, t }: Reading, limit: number): Promise<boolean> {
-  // A machine that stands still must not keep the lock.
+  // A frozen machine must not keep the lock.
   await session.exec(`SET LOCAL idle_in_transaction_session_timeout = ${STILL_MS}`);
   const text = `SELECT 1 FROM ${t.progress} WHERE ${INDEXED} FOR NO KEY UPDATE SKIP LOCKED`;
   if ((await session.row(text)) === undefined) return false;
-  // The LEFT JOIN keeps deleted events, which are done as well.
+  // The LEFT JOIN keeps deleted events.
   const rows = await session.rows<UnindexedRow>(
     `SELECT waiting.first, waiting.seq, events.entity, octet_length(events.body) AS bytes
      FROM (
@@ -248,7 +243,7 @@ async function forgetUnindexed({ session, t }: Reading, worked: readonly Unindex
   await session.run(`DELETE FROM ${t.unindexed} WHERE first = ANY($1::bigint[]) AND cardinality(seqs) = 0`, [first]);
 }
 
-/** Numbers may lie far apart after a sequence was set. The numbers in between belong to other events. */
+/** A sequence that was set leaves numbers of other events in between. */
 function runsOf(seqs: readonly number[]): readonly { readonly from: number; readonly to: number }[] {
   const runs: { from: number; to: number }[] = [];
   for (const seq of seqs) {
@@ -259,13 +254,13 @@ function runsOf(seqs: readonly number[]): readonly { readonly from: number; read
   return runs;
 }
 
-/** Takes an event out of the index; call it in the transaction that changes its entity or its body, before it does. */
+/** Call it before the change of an entity or body. */
 async function forgetTerms({ session, t }: Reading, seq: number): Promise<void> {
   const terms = await ownTerms({ session, t }, seq);
   await session.run(`DELETE FROM ${t.terms} WHERE term = ANY($1::text[]) AND seq = $2`, [terms.map(toKey), seq]);
 }
 
-/** Enters an event afresh; call it in the transaction that has changed its entity or its body, after it did. */
+/** Call it after the change. */
 async function reindex(reading: Reading, seq: number): Promise<void> {
   const terms = await ownTerms(reading, seq);
   await addTerms(
@@ -274,10 +269,7 @@ async function reindex(reading: Reading, seq: number): Promise<void> {
   );
 }
 
-/**
- * The transaction that enters events and this one wait for each other, so neither reads an event that another is changing. An
- * event that is not in the index yet also waits.
- */
+/** Keeps this transaction and the indexing transaction from reading events that the other one changes. */
 export async function holdIndex({ session, t }: Reading): Promise<void> {
   await session.row(`SELECT 1 FROM ${t.progress} WHERE ${INDEXED} FOR SHARE`);
 }

@@ -5,7 +5,6 @@ import { writeTogether, type Write } from '../sql/statements.ts';
 import { postgres, rowsIn, type Access } from './operator-tables.ts';
 import { operatorTransaction } from './transaction.ts';
 
-/** The tables of a schema. */
 export function operatorTables({ store, ask, notify }: Access): OperatorTables {
   const { database, t, time, within, writeAt } = store;
   const { toDatabase, toCaller } = time;

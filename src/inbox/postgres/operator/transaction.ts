@@ -16,7 +16,7 @@ import { slotOf } from '../sql/tables.ts';
 import { postgres } from './operator-tables.ts';
 import { holdIndex } from './search-indexes.ts';
 
-/** @param later - gets the writes to make before the commit */
+/** @param later - receives the writes before the commit */
 export function operatorTransaction(transaction: Transaction, clock: Clock, later: Write[]): OperatorTransaction {
   const { session, t, moves, locks, counts } = transaction;
   return {
@@ -30,7 +30,7 @@ export function operatorTransaction(transaction: Transaction, clock: Clock, late
     async hold(seqs, index) {
       if (seqs.length === 0) return;
       await locks.takeOfSeqs(seqs);
-      // The rows that say that a processed event may be pruned, and no others of it.
+      // These rows show that a processed event may be pruned.
       const prunable = 'WHERE prunable AND seq = ANY($1::bigint[]) ORDER BY seq';
       await Promise.all([
         session.rows(`SELECT 1 FROM ${t.attempts} ${prunable}, number FOR UPDATE`, [seqs]),
@@ -75,7 +75,7 @@ export function operatorTransaction(transaction: Transaction, clock: Clock, late
         yields: event.yields === true,
       }));
       const stored = await session.rows<{ seq: number } & Placed>(moves.importEvents(rows));
-      // Another transaction has just stored one of the events. The next try finds it known.
+      // Another transaction has stored one of the events meanwhile. The next try finds it.
       if (stored.length < events.length) {
         throw new DatabaseFailure(Object.assign(new Error('stored meanwhile'), { code: '40001' }));
       }

@@ -29,7 +29,7 @@ import { keyOrNull, type Tables } from '../sql/tables.ts';
 import { type Access, rowsIn } from './operator-tables.ts';
 
 interface EventRow extends WaitingRow, FrontColumns {
-  /** the number of its key, from 1 */
+  /** from 1 */
   readonly place: number;
   readonly seen_ms: number | null;
   readonly running: number | null;
@@ -55,7 +55,7 @@ export function waits({ store, ask }: Access, { dialect }: OperatorTables): Wait
   };
 }
 
-/** The type and the entity are those of the queue or the shelf, which may be hashes. */
+/** The type and the entity may be hashes. */
 function selectEvents(t: Tables): string {
   return `
     WITH given AS MATERIALIZED (

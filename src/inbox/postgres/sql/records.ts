@@ -9,12 +9,11 @@ interface CreatedColumns {
   readonly created_ns: number | null;
 }
 
-/** The time that an event says of itself; `null` where an invalid one has none. */
 export function createdOf({ created_ms: ms, created_ns: ns }: CreatedColumns): Instant | null {
   return ms === null ? null : { ms, ns: ns ?? 0 };
 }
 
-/** What an event says of itself, by columns. `type_key` and `entity_key` are those of `queue` and `shelf`. */
+/** `type_key` and `entity_key` are those of `queue` and `shelf`. */
 export function contentColumns({ type, created, entity }: Pick<IncomingEvent, 'type' | 'created' | 'entity'>) {
   return {
     type,
@@ -26,17 +25,13 @@ export function contentColumns({ type, created, entity }: Pick<IncomingEvent, 't
   };
 }
 
-/** Nothing says where an event is, neither a place nor a proof that it was processed: another program deleted its row. */
+/** Another program deleted the row of its place. */
 export const LOST = 'queue.seq IS NULL AND shelf.seq IS NULL AND proved.seq IS NULL';
 
-/** Why a lost event is dead. */
 export const LOST_REASON =
   "CASE WHEN events.type IS NULL OR events.created_ms IS NULL THEN 'invalid' ELSE 'crashed' END";
 
-/**
- * The state of an event, of `events` joined with `places`. The processed state needs proof. A lost event is dead, because no
- * processor will handle it.
- */
+/** Processed events need proof. A lost event is dead, because no processor will handle it. */
 export const STATE = stateWhere('');
 
 function stateWhere(first: string): string {
@@ -46,7 +41,7 @@ function stateWhere(first: string): string {
   CASE WHEN ${LOST} THEN ${LOST_REASON} ELSE shelf.dead_reason END AS dead_reason`;
 }
 
-/** `STATE` for actions: an event whose handler still runs is in processing, though it may be processed. */
+/** A processed event is in processing until its handler ends. */
 export function stateToActOn(t: Tables): string {
   const leased = `SELECT leased.processed FROM ${t.queue} AS leased WHERE leased.seq = events.seq LIMIT 1`; // as of rowOf
   return stateWhere(`WHEN (${leased}) THEN 'processing'`);
@@ -57,9 +52,9 @@ export function joined(t: Tables): string {
 }
 
 /**
- * The join to `events` for `STATE`. A processed event whose handler still runs is not in the queue for that. An event
- * that is in neither place was processed if an attempt, or an import, says so and no rerun has taken that back. The
- * attempts of a tombstone no longer say so, and no processor handles it again.
+ * For `STATE`. An attempt or an import proves that an event was processed, until a rerun takes that back. A tombstone
+ * has no
+ * such attempts, and is never handled again.
  */
 export function places(t: Tables): string {
   const same = 'found.seq = events.seq';
@@ -74,13 +69,12 @@ export function places(t: Tables): string {
     ) AS proved ON true`;
 }
 
-/** The columns `again` and `other`, as `timesIn` reads them: how often and when it arrived again, and with another body. */
+/** `again` and `other`, for `timesIn`. */
 export const TIMES = ['again', 'other'].map(
   (name) => `CASE WHEN ${name}.seq IS NOT NULL THEN json_build_object('count', ${name}.count, 'first', ${name}.first_ms,
     'last', ${name}.last_ms, 'recent', ${name}.recent::json)::text END AS ${name}`,
 );
 
-/** The join to `events` for `TIMES`. */
 export function timesOfEvents(t: Tables): string {
   const join = (table: string, as: string): string => `LEFT JOIN ${rowOf(table, as, 'found.seq = events.seq')} ON true`;
   return `${join(t.redeliveries, 'again')} ${join(t.conflicts, 'other')}`;
@@ -90,7 +84,7 @@ export function timesIn(text: string | null): Times | null {
   return text === null ? null : (JSON.parse(text) as Times);
 }
 
-/** What an inbox shows of events, by a condition on `events`, in one statement: so it is of one moment. */
+/** One statement, so all rows are of one moment. */
 export function selectStored(t: Tables, where: string): string {
   return `
     SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,
@@ -108,7 +102,6 @@ export interface StoredRow
   readonly other_body: Buffer | null;
 }
 
-/** With times of the caller's clock. */
 export function storedEvent(row: StoredRow, { toCaller }: Pick<DatabaseTime, 'toCaller'>): StoredEvent {
   const occurrences = (text: string | null) => {
     const times = timesIn(text);

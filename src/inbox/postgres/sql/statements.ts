@@ -4,10 +4,9 @@ import type { DatabaseTime } from '../database-time.ts';
 import type { Session } from '../driver/session.ts';
 import { rowOf, toKey, type Tables } from './tables.ts';
 
-/** A statement with its values. */
 export type Write = Required<Statement>;
 
-/** The types of columns of which statements get lists. Those that end with `_ms` are `bigint`, and all others `text`. */
+/** Columns that end with `_ms` are `bigint`, and all others `text`. */
 const TYPES: Readonly<Record<string, readonly string[]>> = {
   bigint: ['seq', 'fence', 'claim', 'found_by', 'count', 'bytes'],
   integer: ['created_ns', 'number', 'attempts', 'failures', 'crashes', 'failed', 'crashed'],
@@ -19,14 +18,13 @@ const TYPES: Readonly<Record<string, readonly string[]>> = {
 type Columns<S extends string> = S extends `${infer First}, ${infer Rest}` ? First | Columns<Rest> : S;
 type Row<S extends string> = Readonly<Record<Exclude<Columns<S>, 'place'>, unknown>>;
 
-/** For FROM: rows, as a list for each column from `$1` on. `place` is the number of a row. */
+/** For FROM: a list for each column, from `$1` on. `place` is the number of a row. */
 export function given(columns: string): string {
   const lists = listed(columns).map((name, at) => `$${at + 1}::${typeOf(name)}[]`);
   const numbered = columns.endsWith(', place') ? ' WITH ORDINALITY' : '';
   return `unnest(${lists.join(', ')})${numbered} AS given (${columns})`;
 }
 
-/** The values of `given`. */
 export function lists<S extends string>(columns: S, rows: readonly Row<S>[]): unknown[][] {
   return (listed(columns) as (keyof Row<S>)[]).map((name) => rows.map((row) => row[name]));
 }
@@ -40,7 +38,7 @@ function typeOf(column: string): string {
   return Object.keys(TYPES).find((type) => TYPES[type]?.includes(column)) ?? 'text';
 }
 
-/** Makes a statement about rows, which it finds in `given`. The values of `more` come after their lists. */
+/** The values of `more` come after the lists. */
 export function about<S extends string>(columns: S, text: (given: string) => string) {
   const whole = text(given(columns));
   return (rows: readonly Row<S>[], ...more: readonly unknown[]): Write => ({
@@ -49,19 +47,17 @@ export function about<S extends string>(columns: S, text: (given: string) => str
   });
 }
 
-/** Makes a statement about the events whose numbers are `$1`. */
 export function aboutEvents(text: string): (seqs: readonly number[], ...more: readonly unknown[]) => Write {
   return (seqs, ...more) => ({ text, values: [seqs, ...more] });
 }
 
-/** Whether a statement is about any rows: its first value is a list with an item for each row. */
+/** The first value is a list with an item for each row. */
 export function hasRows({ values: [first] }: Write): boolean {
   return !Array.isArray(first) || first.length > 0;
 }
 
 /**
- * Makes writes in one round trip. None of them may need to see what another one does, change a row that another one changes, or
- * have a write in its own WITH.
+ * In one round trip. No statement may need another one's rows, change the same row, or have a write in its own WITH.
  */
 export async function writeTogether(session: Session, writes: readonly Write[]): Promise<void> {
   const some = writes.filter(hasRows);
@@ -77,7 +73,7 @@ export async function writeTogether(session: Session, writes: readonly Write[]):
   await session.run(`WITH ${named.join(', ')} SELECT`, values);
 }
 
-/** For FROM: events by their keys, which are the rows of `given`. */
+/** For FROM: events by the keys of `given`. */
 export function eventOfKey(t: Tables, columns: 'id, endpoint' | 'id, endpoint, place' = 'id, endpoint'): string {
   const event = rowOf(t.events, 'events', 'found.id = given.id AND found.endpoint = given.endpoint');
   return `${given(columns)} CROSS JOIN ${event}`;
@@ -85,7 +81,7 @@ export function eventOfKey(t: Tables, columns: 'id, endpoint' | 'id, endpoint, p
 
 const COUNTED = 'minute_ms, what, detail, count';
 
-/** Adds to what was counted, at times of the caller's clock. */
+/** At times of the caller's clock. */
 export function countsToAdd(t: Tables, time: Pick<DatabaseTime, 'toDatabase'>, rows: readonly CountRow[]): Write {
   const text = `
     INSERT INTO ${t.counts} (${COUNTED})

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../../../errors.ts';
 
-/** The tables of an inbox by their full names, whatever the `search_path` is. */
+/** By full names, whatever the `search_path` is. */
 export type Tables = Readonly<Record<TableName, string>>;
 
 export const tableNames = [
@@ -40,10 +40,7 @@ export function tablesIn(schema: string): Tables {
   return Object.fromEntries(named) as Tables; // one for each name
 }
 
-/**
- * The row of a table that belongs to another row, for FROM. Without the LIMIT, Postgres may read the whole table if its statistics
- * say that it is empty, and keep that plan until it has millions of rows.
- */
+/** For FROM. Without the LIMIT, Postgres may plan to read the whole table, because statistics say that it is empty. */
 export function rowOf(table: string, as: string, where: string): string {
   return `LATERAL (SELECT * FROM ${table} AS found WHERE ${where} LIMIT 1) AS ${as}`;
 }
@@ -56,15 +53,14 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The most characters of a text in an index. Postgres allows a third of a page, 2,704 bytes, for all columns. */
+/** Postgres allows 2,704 bytes for all columns of an index. */
 const MOST = 150;
 const HASHED = '\u0001h';
 // oxlint-disable-next-line no-control-regex -- hashes begin with it
 const HASH = /^\u0001h[\w-]{43}$/;
 
 /**
- * A type or an entity as `queue` and `shelf` have it: the text, or a hash of a long one. A sender's text that looks like a hash
- * waits in the queue of the text with that hash, and nothing worse.
+ * The text, or the hash of a long text. A sender's text that looks like a hash shares a queue, and does nothing worse.
  */
 export function toKey(text: string): string {
   if (HASH.test(text)) return text; // of a row, on its way back
@@ -76,13 +72,13 @@ export function keyOrNull(text: string | null): string | null {
 }
 
 /**
- * A transaction that moves an event holds the lock of its slot, so that a decision about the queue of an entity is still true when
- * it is written. Rows for entities would have to be created first, and two transactions that create the same row wait for each
- * other. Entities that share a slot wait for each other's transactions at most. Claims skip locked slots.
+ * A transaction holds the lock of an event's slot, so its decision is still true when it is written. Rows for entities
+ * would have to
+ * be created first, and would make transactions wait. Claims skip locked slots.
  */
 export const SLOTS = 4_096;
 
-/** The slot of an event: that of its entity, or one of its own. */
+/** The slot of its entity, or one of its own. */
 export function slotOf(endpoint: string, entity: string | null, id: string): number {
   return entity === null ? hash(`${endpoint}\0\0${id}`) : hash(`${endpoint}\0${entity}`);
 }
@@ -107,7 +103,7 @@ export function assertSchema(schema: unknown): void {
   );
 }
 
-/** The key of each table whose numbers come from a sequence. */
+/** The keys that come from a sequence. */
 const NUMBERED: Partial<Record<TableName, string>> = {
   events: 'seq',
   audit: 'seq',
@@ -116,14 +112,13 @@ const NUMBERED: Partial<Record<TableName, string>> = {
   marks: 'seq',
 };
 
-/** These have numbers of events, which must not be given out again even if the event is gone. */
+/** Events' numbers are never given twice. */
 const OF_EVENTS = ['events', 'queue', 'shelf', 'attempts', 'imported'] as const;
 
 export interface Sequence {
   readonly table: TableName;
-  /** SQL of its name as text */
   readonly name: string;
-  /** SQL of the highest stored number; 0 for none */
+  /** 0 for none */
   readonly stored: string;
 }
 
@@ -144,12 +139,11 @@ export function mayLook({ name }: Sequence): string {
   return `(${['SELECT', 'USAGE'].map((right) => `has_sequence_privilege(${name}, '${right}')`).join(' OR ')})`;
 }
 
-/** SQL of the last number that was given out; NULL if there was none, or if this role may not look. */
+/** NULL if there was none, or if this role may not look. */
 export function lastNumber(sequence: Sequence): string {
   return `CASE WHEN ${mayLook(sequence)} THEN pg_sequence_last_value(${sequence.name}::regclass) END`;
 }
 
-/** The message about a sequence that gives out a number again. */
 export function wordsOfTaken(sequence: Sequence): string {
   return (
     `the table ${sequence.table} already contains the next number of its sequence (23505, ` +
@@ -158,7 +152,6 @@ export function wordsOfTaken(sequence: Sequence): string {
   );
 }
 
-/** The line of SQL that makes a sequence continue after the stored numbers. */
 export function goOnBehind({ name, stored }: Sequence): string {
   return `SELECT setval(${name}, greatest(${stored}, 1))`;
 }

@@ -6,7 +6,6 @@ import type { SqliteDatabase } from './database.ts';
 
 interface OpenOptions {
   readonly readonly?: boolean;
-  /** milliseconds that a statement waits for another connection's lock */
   readonly timeout?: number;
   readonly fileMustExist?: boolean;
 }
@@ -16,7 +15,7 @@ type DatabaseClass = new (path: string, options?: OpenOptions) => SqliteDatabase
 let isLoaded = false;
 
 /**
- * Loads the binary, which better-sqlite3 does with the first connection. A Node that is too old would crash.
+ * The first connection loads the binary, which would crash a Node that is too old.
  *
  * @throws InboxOpenError `NODE_TOO_OLD` or `SQLITE_DOES_NOT_LOAD`
  */
@@ -34,9 +33,9 @@ export function loadBetterSqlite(): DatabaseClass {
 }
 
 /**
- * Opens each of hookbox's own connections. A file of unknown origin cannot call harmful functions in triggers, views and
- * generated columns. Temporary data stays in memory, because SQLite's temporary folder may be full or read-only; it is as large
- * as what one statement or savepoint has changed.
+ * A file of unknown origin must not call functions in triggers, views and generated columns. Temporary data stays in
+ * memory,
+ * because SQLite's temporary folder may be full or read-only.
  */
 export function openConnection(path: string, options?: OpenOptions): SqliteDatabase {
   const database = new (loadBetterSqlite())(path, options);
@@ -45,7 +44,6 @@ export function openConnection(path: string, options?: OpenOptions): SqliteDatab
   return database;
 }
 
-/** Why SQLite cannot create a temporary file in this process, or `null`. */
 export function whyNoTemporaryFiles(): string | null {
   const temporary = new (loadBetterSqlite())(''); // SQLite's name for a database in a temporary file
   try {
@@ -59,7 +57,6 @@ export function whyNoTemporaryFiles(): string | null {
   }
 }
 
-/** The binaries of better-sqlite3 13 need this. */
 const NEEDS = 'Node, Bun or Deno on x64 or arm64; Linux (glibc 2.34 or newer, or musl), macOS or Windows; and a disk';
 
 function whyNotLoaded(cause: unknown): string {

@@ -4,20 +4,20 @@ import type { GiveBack, LockLender } from '../threads/write-lock.ts';
 import { fileOf, type SqliteDatabase } from './database.ts';
 
 /**
- * The length of the write-ahead log before a checkpoint. Each event touches a random page of the index on ids; a longer log
- * lets many events share the writing back of such a page (docs/benchmarks.md).
+ * Each event changes a random page of the index on ids. In a longer log, more events share a page
+ * (docs/benchmarks.md).
  */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
-/** A log shorter than this would be copied with nearly every commit. */
+/** Nearly every commit would copy a shorter log. */
 const LEAST_PAGES = 100;
-/** A checkpoint may need as much again in the file, commits continue meanwhile, and the rest is for the events. */
+/** The file may need as much space again, while commits continue. */
 const SHARE_OF_DISK = 1 / 4;
-/** A log that a burst has made longer than this multiple is cut after its checkpoint. */
+/** A longer log is cut after its checkpoint. */
 const KEPT = 2;
-/** The writer copies at most about this part of the pages before a checkpoint, which takes as long as a few commits. */
+/** The writer needs as long for this as for a few commits. */
 const LITTLE = 1 / 16;
 
-/** Whether commits of a connection copy the write-ahead log into the file when it has become long. */
+/** Whether a connection's commits copy a long log into the file. */
 export function checkpointItself(database: SqliteDatabase, itself: boolean): void {
   const file = fileOf(database);
   const pageBytes = Number(database.pragma('page_size', { simple: true }));
@@ -26,22 +26,21 @@ export function checkpointItself(database: SqliteDatabase, itself: boolean): voi
   database.pragma(`journal_size_limit = ${KEPT * pages * pageBytes}`);
 }
 
-/** How many pages the log may have before a checkpoint, as `checkpointItself` has set it. */
 function pagesBeforeCheckpoint(database: SqliteDatabase): number {
   const [bytes, pageBytes] = ['journal_size_limit', 'page_size'].map((name) => database.pragma(name, { simple: true }));
   return Number(bytes) / KEPT / Number(pageBytes);
 }
 
 interface Log {
-  /** another connection copies the log; FULL: or a reader uses it */
+  /** another connection copies the log; with FULL, or a reader uses it */
   readonly isBusy: boolean;
   readonly pages: number;
   readonly copied: number;
 }
 
 /**
- * Copies the log into the file, except pages that a reader still uses. A log that was copied whole is begun anew by the next
- * commit. FULL keeps other connections from writing meanwhile; NOOP only looks.
+ * Copies the log, except pages that a reader uses. The commit after a whole copy begins the log anew. FULL keeps other
+ * connections from writing; NOOP only looks.
  */
 export function checkpoint(database: SqliteDatabase, mode: 'NOOP' | 'PASSIVE' | 'FULL' = 'PASSIVE'): Log {
   const [{ busy, log, checkpointed }] = database.pragma(`wal_checkpoint(${mode})`) as [Record<string, number>];
@@ -49,27 +48,25 @@ export function checkpoint(database: SqliteDatabase, mode: 'NOOP' | 'PASSIVE' | 
 }
 
 /**
- * Copies the log while the writer commits. Each pass copies what the writer wrote during the pass before, until little is left.
- * Returns `false` while a reader or another connection keeps the rest from being copied.
+ * Copies the log while the writer commits, until little is left. `false` while others prevent this.
  *
- * @param sync - syncs the file. SQLite syncs only after a pass that reaches the end of the log, and no pass does while the
- * writer commits. Without this, the writer's sync would write all pages.
+ * @param sync - syncs the file, because SQLite does not if the log grows meanwhile; the writer would have to sync all
+ * pages
  */
 export function copyMostOfLog(database: SqliteDatabase, sync: () => void): boolean {
   const little = pagesBeforeCheckpoint(database) * LITTLE;
   for (let before = Infinity; ;) {
     const { isBusy, pages, copied } = checkpoint(database);
-    // A commit that ends just now may hold back its few pages.
+    // A commit may hold back a few pages.
     if (isBusy || pages - copied > little) return false;
     sync();
     const left = checkpoint(database, 'NOOP').pages - copied;
-    // If the disk is slower than the writer, more passes leave no less.
+    // On a slow disk, more passes do not help.
     if (left <= little || left > before / 2) return true;
     before = left;
   }
 }
 
-/** How many pages the log may have before a checkpoint where a disk has so many bytes for it. */
 export function longestLog(bytes: number, pageBytes: number): number {
   return Math.min(Math.max(Math.floor((bytes * SHARE_OF_DISK) / pageBytes), LEAST_PAGES), CHECKPOINT_BYTES / pageBytes);
 }
@@ -78,7 +75,7 @@ function logBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Without an answer, as in a sandbox such as Deno's, the disk counts as large. */
+/** A sandbox may not tell, and the disk then counts as large. */
 function freeBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder);
@@ -88,13 +85,13 @@ function freeBytes(folder: string): number {
   }
 }
 
-/** If a reader keeps the log from being copied, the thread tries again after this part of the pages before a checkpoint. */
+/** A reader may keep the log from being copied, so the thread tries again later. */
 const AGAIN = 1 / 8;
 
 /**
- * The writer's part of checkpoints. When the log is long, the writer asks the checkpoint thread to copy it, and continues.
- * When the thread has copied most of it, the writer copies the rest, and the next commit begins the log anew. If the log
- * becomes as long again meanwhile, the writer copies it itself, or waits while the thread copies.
+ * The writer asks the checkpoint thread to copy a long log, and copies the rest itself. If the log becomes as long
+ * again
+ * meanwhile, the writer copies it, or waits for the thread.
  */
 export class LogWatch {
   readonly #database: () => SqliteDatabase;
@@ -102,7 +99,7 @@ export class LogWatch {
   readonly #askToCopy: () => void;
   #isAsked = false;
   #pages = 0;
-  /** the pages at which the writer acts next; `null` means the limit */
+  /** the pages at which the writer acts; `null` means the limit */
   #next: number | null = null;
   #continue: GiveBack = () => {};
 
@@ -112,7 +109,6 @@ export class LogWatch {
     this.#askToCopy = askToCopy;
   }
 
-  /** Call it after each commit of this process. */
   look(): void {
     try {
       const database = this.#database();
@@ -136,7 +132,7 @@ export class LogWatch {
   /**
    * The thread has ended its work, or cannot do it.
    *
-   * @param isUseful - `false` while a reader or another connection keeps the writer from copying the rest
+   * @param isUseful - whether the writer can copy the rest
    */
   copied(isUseful: boolean): void {
     this.#isAsked = false;

@@ -32,30 +32,29 @@ export interface SqliteStatement {
   safeIntegers(toggle?: boolean): SqliteStatement;
 }
 
-/** The path of a connection's file, which SQLite knows even if the working directory has changed. */
+/** Correct even if the working directory has changed. */
 export function fileOf(database: SqliteDatabase): string {
   const files = database.pragma('database_list') as { name: string; file: string }[];
   return files.find(({ name }) => name === 'main')?.file ?? database.name;
 }
 
-/** The failure of the file itself among an error and its causes: query builders wrap errors. */
+/** Looks through causes, because query builders wrap errors. */
 export function fileFaultIn(thrown: unknown): unknown {
   return causesOf(thrown).find(isFileFault) ?? null;
 }
 
-/** The extended result code of an error from SQLite, such as `SQLITE_BUSY`; `null` for any other error. */
+/** The extended result code, such as `SQLITE_BUSY`; `null` for other errors. */
 export function sqliteCode(failure: unknown): string | null {
   if (!isError(failure) || !('code' in failure)) return null;
   return typeof failure.code === 'string' && failure.code.startsWith('SQLITE_') ? failure.code : null;
 }
 
-/** Another connection has the lock. */
 export function isBusy(failure: unknown): boolean {
   if (isInstance(failure, InboxOpenError)) return failure.code === 'LOCKED';
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(failure) ?? '');
 }
 
-/** The file itself failed, whatever the statement; after reopening it may work. */
+/** Reopening the file may help. */
 export function isFileFault(failure: unknown): boolean {
   return /^SQLITE_(CANTOPEN|CORRUPT|FULL|IOERR|NOTADB|READONLY)/.test(sqliteCode(failure) ?? '');
 }
@@ -64,12 +63,11 @@ export function isFull(failure: unknown): boolean {
   return sqliteCode(failure)?.startsWith('SQLITE_FULL') === true;
 }
 
-/** better-sqlite3 itself refuses a call. */
 export function isConnectionFault(failure: unknown): boolean {
   return failure instanceof TypeError && /busy executing|not open/.test(failure.message);
 }
 
-/** One row failed, so the others of its group can still be stored. */
+/** Other rows of the group can still be stored. */
 export function isRowFault(failure: unknown): boolean {
   if (failure instanceof InboxOpenError || failure instanceof InboxUnavailableError) return false;
   const code = sqliteCode(failure);

@@ -5,7 +5,6 @@ import { InboxUnavailableError } from '../../../errors.ts';
 import { loadBetterSqlite } from './better-sqlite.ts';
 import { fileOf, type SqliteDatabase } from './database.ts';
 
-/** Whether the file that a connection has open is the one at its path. */
 export type Place = 'in place' | 'replaced' | 'log gone';
 
 export class FilesInUse {
@@ -26,7 +25,7 @@ export class FilesInUse {
   }
 
   /**
-   * What is written to a replaced file is lost to everyone else.
+   * Other programs never see what is written to a replaced file.
    *
    * @throws InboxUnavailableError if the path has no file
    */
@@ -36,18 +35,18 @@ export class FilesInUse {
     throw new InboxUnavailableError('FAILED', `${this.#path} is gone. Put the file back: it contains your events.`);
   }
 
-  /** Whether the open log is no longer the file at its path, so that its contents are lost. A log keeps its inode while it is open. */
+  /** The contents of a deleted log are lost. An open log keeps its inode. */
   isLogGone(): boolean {
     const now = identityOf(this.#logPath);
     this.#log ??= now;
     if (now === this.#log) return false;
     if (this.isLogInUse() !== false) return true;
-    // An application that left WAL mode and came back has deleted the old log, and no connection writes to it.
+    // The application left WAL mode and came back, so no connection writes to the old log.
     this.#log = now;
     return false;
   }
 
-  /** Whether this process has the log open, wherever it is now; `null` if unknown. */
+  /** Wherever the log is now; `null` if unknown. */
   isLogInUse(): boolean | null {
     return descriptors()?.some((descriptor) => identityOf(descriptor) === this.#log) ?? null;
   }
@@ -81,15 +80,15 @@ function identityOf(path: string): string | null {
 const DESCRIPTORS = '/proc/self/fd';
 
 /**
- * Whether another SQLite library in this process has the file open, too. SQLite's locks do not work between the two, and the
- * library that closes the file first deletes the other's log. A library opens the index of a log once, however many
- * connections and threads it has. Only Linux tells.
+ * Another SQLite library in this process ignores our locks, and deletes our log when it closes the file. Each library
+ * opens the
+ * index of a log once. Only Linux tells.
  */
 export function isInAnotherLibrary(file: string): boolean {
   return openIndexes(file).length > 1;
 }
 
-/** The same if the log is gone: the index of ours may be deleted, too, which Linux adds to its path. */
+/** If the log is gone, our index may be deleted, too; Linux adds that to its path. */
 export function isStillInAnotherLibrary(file: string): boolean {
   return [...openIndexes(file), ...openIndexes(file, ' (deleted)')].length > 1;
 }
@@ -98,14 +97,13 @@ function openIndexes(file: string, suffix = ''): readonly string[] {
   return (descriptors() ?? []).map(pathOf).filter((path) => path === `${file}-shm${suffix}`);
 }
 
-/** The descriptors of a file in all threads of this process. Empty except on Linux. */
 export function descriptorsOf(file: string): readonly number[] {
   const identity = identityOf(file);
   const open = descriptors()?.filter((descriptor) => identityOf(descriptor) === identity) ?? [];
   return open.map((descriptor) => Number(descriptor.slice(DESCRIPTORS.length + 1)));
 }
 
-/** `null` except on Linux, and in a sandbox such as Deno's. */
+/** `null` except on Linux, and in a sandbox. */
 function descriptors(): string[] | null {
   if (platform() !== 'linux') return null;
   try {
@@ -123,10 +121,10 @@ function pathOf(descriptor: string): string {
   }
 }
 
-/** Without a sign of another library, the watch looks for one so often. */
+/** Without a sign of another library, the watch looks this often. */
 const LOOK_MS = 1_000;
 
-/** Looks for another library before each transaction, as cheaply as possible. */
+/** Looks for another library before each transaction. */
 export class LibraryWatch {
   readonly #file: string;
   #changed = NaN;
@@ -138,7 +136,7 @@ export class LibraryWatch {
 
   isInAnotherLibrary(): boolean {
     if (platform() !== 'linux') return false;
-    // A library that opens a file writes the index of its log anew.
+    // A library writes the index anew when it opens a file.
     const changed = statSync(`${this.#file}-shm`, { throwIfNoEntry: false })?.ctimeMs ?? NaN;
     const now = performance.now();
     if (changed === this.#changed && now - this.#lookedAt < LOOK_MS) return false;
@@ -148,7 +146,7 @@ export class LibraryWatch {
   }
 }
 
-/** Why no other connection in this process may open the file, not even for reading; `null` if one may. */
+/** Why no other connection in this process may even read the file; `null` if one may. */
 export function whyNoSecondReader(database: SqliteDatabase): string | null {
   if (database.memory) return 'the database is in memory';
   if (!isOfOurCopy(database))
@@ -159,9 +157,9 @@ export function whyNoSecondReader(database: SqliteDatabase): string | null {
   return null;
 }
 
-/** Why no thread may open the file of an application's connection; `null` if no reason is known. */
+/** Why no thread may open the application's file; `null` if no reason is known. */
 export function whyNoSecondConnection(database: SqliteDatabase): string | null {
-  // A trigger may call functions that only the application's connection has. Temporary triggers have their own table.
+  // A trigger may call functions of the application's connection.
   const hasTrigger = ['sqlite_master', 'sqlite_temp_master'].some((table) => {
     const sql = `SELECT 1 FROM ${table} WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'`;
     return database.prepare(sql).get() !== undefined;
@@ -171,10 +169,7 @@ export function whyNoSecondConnection(database: SqliteDatabase): string | null {
 
 let ownNativeClass: unknown;
 
-/**
- * Whether a connection uses the same SQLite as hookbox. The class of the connection does not tell, because the option
- * `nativeBinding` gives it another SQLite; the native object behind the connection does.
- */
+/** Compares native objects, because the option `nativeBinding` gives the same class another SQLite. */
 function isOfOurCopy(database: SqliteDatabase): boolean {
   try {
     const Database = loadBetterSqlite();
@@ -190,7 +185,7 @@ function isOfOurCopy(database: SqliteDatabase): boolean {
   }
 }
 
-/** better-sqlite3 keeps the native object under a symbol. */
+/** better-sqlite3 keeps it under a symbol. */
 function nativeClassOf(database: SqliteDatabase): unknown {
   return Object.getOwnPropertySymbols(database)
     .map((symbol) => Object(Reflect.get(database, symbol)).constructor as unknown)

@@ -10,26 +10,22 @@ import { defineIdHash } from '../sql/statement.ts';
 import { checkpointItself } from './checkpoints.ts';
 import { migrate } from './schema.ts';
 
-/** `synchronous` if each commit is synced. */
+/** Each commit is synced. */
 const FULL = 2;
 
-/** How long opening waits for another process's lock. Waiting may block, because nothing is served yet. */
+/** May block, because nothing is served yet. */
 const OPEN_WAIT_MS = 5_000;
 
-/** In KiB, which SQLite writes as a negative number. Four times as much was not faster, and each thread has its own cache. */
+/** In negative KiB. Four times as much was not faster, and each thread has its own cache. */
 const CACHE_SIZE = -16 * 1024;
 
 /**
- * Each delivery changes a page of its own in the index on ids. With half of SQLite's 4,096 bytes, a third fewer bytes are
- * written (docs/benchmarks.md); a quarter costs more processor time.
+ * Each delivery changes its own page of an index. Half of SQLite's 4,096 bytes writes a third less
+ * (docs/benchmarks.md); a quarter
+ * costs more processor time.
  */
 export const PAGE_BYTES = 2_048;
 
-/**
- * Opens the inbox's own file, or creates it for its owner alone.
- *
- * @throws InboxOpenError
- */
 export function openFile(
   path: string,
   { waitMs, mustExist } = { waitMs: OPEN_WAIT_MS, mustExist: false },
@@ -39,7 +35,7 @@ export function openFile(
   loadBetterSqlite(); // before a file is created
   let database: SqliteDatabase | undefined;
   try {
-    // A backup may link a file that is in use.
+    // A backup may link a file in use.
     if (!mustExist) {
       assertOneName(file);
       createForOwner(file);
@@ -61,7 +57,7 @@ export function openFile(
 }
 
 /**
- * Prepares the application's connection: the same guarantees, and its other settings unchanged.
+ * Gives the application's connection the same guarantees, and keeps its other settings.
  *
  * @param ephemeral - the database may be in memory
  * @throws InboxOpenError
@@ -98,7 +94,7 @@ export function adopt(database: SqliteDatabase, ephemeral = false): void {
   }
 }
 
-/** In this order, because the switch to the log resets `synchronous`. */
+/** The switch to the log resets `synchronous`. */
 function prepareConnection(database: SqliteDatabase, waitMs: number): void {
   const before = Number(database.pragma('synchronous', { simple: true }));
   switchToWal(database, waitMs);
@@ -112,8 +108,7 @@ function prepareConnection(database: SqliteDatabase, waitMs: number): void {
 }
 
 /**
- * Each commit reaches the disk before it returns. Call it after a write: better-sqlite3 is compiled so that a new WAL database
- * goes from FULL to NORMAL with its first write.
+ * Call it after a write: the first write changes a new WAL database from FULL to NORMAL.
  *
  * @throws InboxOpenError `NOT_DURABLE`
  */
@@ -132,7 +127,7 @@ function notDurable(database: SqliteDatabase, setting: string, fix: string): Inb
   );
 }
 
-/** The switch needs the file alone and does not wait by itself, but two processes may start at once. */
+/** The switch needs the file alone and does not wait, but two processes may start at once. */
 function switchToWal(database: SqliteDatabase, waitMs: number): void {
   const giveUpAt = performance.now() + waitMs;
   for (;;) {
@@ -151,7 +146,7 @@ function switchToWal(database: SqliteDatabase, waitMs: number): void {
 }
 
 /**
- * An absolute path, because the working directory may be another one when the file is opened again.
+ * The working directory may change before the file is opened again.
  *
  * @throws InboxOpenError for a database in memory
  */
@@ -167,10 +162,7 @@ export function absolutePath(path: string): string {
 
 const TEMP_STORE_MEMORY = 2;
 
-/**
- * Why an application's connection cannot have temporary data, or `null`. Its setting stays, because a change would delete the
- * application's temporary tables.
- */
+/** Its setting stays, because a change would delete the application's temporary tables. */
 export function whyTemporaryDataFails(database: SqliteDatabase): string | null {
   if (database.memory || Number(database.pragma('temp_store', { simple: true })) === TEMP_STORE_MEMORY) return null;
   try {

@@ -4,16 +4,15 @@ import type { SqliteDatabase } from './database.ts';
 
 const list = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
 
-/** A step from one version of the tables to the next. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** the oldest version that a process must know to work on a file with this one */
+  /** the oldest version that a process must know to use the file */
   readonly needs: number;
   readonly sql: string;
 }
 
-/** The tables of an inbox. Most indexes of `hookbox_events` are partial; the comment of each names its readers. */
+/** Most indexes of `hookbox_events` are partial; each comment names the readers. */
 export const schema: Migration = {
   version: 1,
   name: 'hookbox 0.1',
@@ -23,7 +22,7 @@ export const schema: Migration = {
       seq            INTEGER PRIMARY KEY,
       endpoint       TEXT    NOT NULL,
       id             TEXT    NOT NULL,
-      -- finds the id (idHashOf); two ids may share it
+      -- two ids may share it
       id_hash        INTEGER NOT NULL,
       type           TEXT,
       created_ms     INTEGER,
@@ -35,9 +34,9 @@ export const schema: Migration = {
       received_ms    INTEGER NOT NULL,
       settled_ms     INTEGER,
       due_ms         INTEGER NOT NULL,
-      -- 0: may be claimed when due; 1: waits for an older event of its entity; 2: no processor has looked at it yet
+      -- 0: may be claimed when due; 1: waits for an older event; 2: new
       parked         INTEGER NOT NULL DEFAULT 0 CHECK (parked IN (0, 1, 2)),
-      -- 1: it has failed and lets newer events of its entity pass (blocks: false)
+      -- 1: it has failed and lets newer events pass (blocks: false)
       yields         INTEGER NOT NULL DEFAULT 0 CHECK (yields IN (0, 1)),
       attempts       INTEGER NOT NULL DEFAULT 0,
       failures       INTEGER NOT NULL DEFAULT 0,
@@ -46,15 +45,12 @@ export const schema: Migration = {
       fence          INTEGER NOT NULL DEFAULT 0,
       claimed_ms     INTEGER,
       lease_until_ms INTEGER,
-      -- 1: a transaction of its handler is committed, and the end of the attempt is not
       effect         INTEGER NOT NULL DEFAULT 0 CHECK (effect IN (0, 1)),
-      -- 1: its processor is closing; if the lease runs out then, the attempt was interrupted
+      -- 1: its processor is closing; an expired lease then counts as an interruption
       closing        INTEGER NOT NULL DEFAULT 0 CHECK (closing IN (0, 1)),
-      -- groups dead events: a hash of the last error without ids, numbers and quoted text
       fingerprint    TEXT,
-      -- its entity was erased; another body under its id is not kept either
       erased_ms      INTEGER,
-      -- the trace context of its delivery as in the W3C headers: traceparent, a space, tracestate
+      -- traceparent, a space, tracestate
       trace          TEXT,
       body_sha256    BLOB,
       body           BLOB,
@@ -73,7 +69,7 @@ export const schema: Migration = {
         CHECK ((state IN (${list(prunableStates)})) = (settled_ms IS NOT NULL)),
       CONSTRAINT valid_events_have_a_type_and_a_time
         CHECK ((type IS NOT NULL AND created_ms IS NOT NULL AND created_ns IS NOT NULL) OR dead_reason IS 'invalid'
-          -- Of an event that other code has handled, only the id is known.
+          -- Only the id is known if other code has handled the event.
           OR (state = 'processed' AND body IS NULL AND length(body_sha256) = 0)),
       CONSTRAINT tombstones_keep_a_hash
         CHECK ((body IS NULL) = (body_sha256 IS NOT NULL)),
@@ -81,8 +77,7 @@ export const schema: Migration = {
         CHECK (body IS NOT NULL OR state IN (${list(prunableStates)}))
     ) STRICT;
 
-    -- Deliveries, actions on one event, searches by id. Not unique: the row decides. An index on the ids would be four times as
-    -- large (docs/benchmarks.md).
+    -- Deliveries, actions, searches by id. An index on the ids would be four times as large (docs/benchmarks.md).
     CREATE INDEX hookbox_events_by_id ON hookbox_events (id_hash);
     -- Secret, so that senders cannot make ids collide.
     CREATE TABLE hookbox_id_key (key TEXT NOT NULL) STRICT;
@@ -91,16 +86,14 @@ export const schema: Migration = {
     -- Claims and due times of named types; announcements and operators.
     CREATE INDEX hookbox_events_due_of_type ON hookbox_events (endpoint, type, due_ms, seq)
       WHERE state = 'pending' AND parked = 0;
-    -- Claims and due times of all types; a clock that was set back; operators. Parked events are in neither, so that ten thousand
-    -- of them behind a failing event cost nothing.
+    -- Claims and due times of all types; a clock that was set back; operators. Ten thousand parked events behind a
+    -- failing event cost nothing.
     CREATE INDEX hookbox_events_due_of_endpoint ON hookbox_events (endpoint, due_ms, seq)
       WHERE state = 'pending' AND parked = 0;
-    -- New and parked events. A delivery writes no other index but that of the key; an event joins the others when a processor
-    -- looks for work.
+    -- New and parked events. A delivery writes only this index and that of the key.
     CREATE INDEX hookbox_events_aside ON hookbox_events (parked, seq)
       WHERE parked > 0;
-    -- The front of an entity, also of some types. The first one also lists what is parked before the front, and what waits
-    -- behind an event.
+    -- The front of an entity, also of some types; events before and behind an event.
     CREATE INDEX hookbox_events_waiting ON hookbox_events (entity, endpoint, yields, created_ms, created_ns, seq)
       WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL;
     CREATE INDEX hookbox_events_holding_of_type ON hookbox_events (entity, endpoint, type, created_ms, created_ns, seq)
@@ -112,7 +105,7 @@ export const schema: Migration = {
     CREATE INDEX hookbox_events_leased ON hookbox_events (entity, endpoint, lease_until_ms, crashes, state)
       WHERE lease_until_ms IS NOT NULL;
 
-    -- Pruning. A processed event is in no other index but that of the key.
+    -- Pruning. Processed events are in no other index but that of the key.
     CREATE INDEX hookbox_events_prunable ON hookbox_events (endpoint, settled_ms)
       WHERE state = 'processed' AND body IS NOT NULL;
 
@@ -144,7 +137,7 @@ export const schema: Migration = {
       body     BLOB    NOT NULL
     ) STRICT;
 
-    -- The newest processed event of each entity. It outlives the events.
+    -- The newest processed event of each entity outlives the events.
     CREATE TABLE hookbox_entities (
       entity     TEXT    NOT NULL,
       endpoint   TEXT    NOT NULL,
@@ -163,23 +156,21 @@ export const schema: Migration = {
       error_name    TEXT,
       error_message TEXT,
       error_stack   TEXT,
-      -- why the handler skipped the event
       skipped       TEXT,
-      -- the number of the claim that found it crashed: if its answer is lost, the next claim reports it
+      -- the claim that found the crash; the next claim reports it if the answer was lost
       found_by      INTEGER,
       PRIMARY KEY (seq, number),
       CONSTRAINT failed_attempts_have_an_error CHECK (outcome != 'failed' OR error_name IS NOT NULL)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX hookbox_attempts_found ON hookbox_attempts (found_by) WHERE found_by IS NOT NULL;
 
-    -- When processors last announced an endpoint and type; '*' for all.
     CREATE TABLE hookbox_handling (
       endpoint TEXT    NOT NULL,
       type     TEXT    NOT NULL,
       seen_ms  INTEGER NOT NULL,
       PRIMARY KEY (endpoint, type)
     ) STRICT, WITHOUT ROWID;
-    -- Running processors. After ten silent minutes, a processor counts as ended.
+    -- A processor counts as ended after ten silent minutes.
     CREATE TABLE hookbox_processors (
       name       TEXT    PRIMARY KEY,
       endpoints  TEXT    NOT NULL CHECK (json_valid(endpoints)),
@@ -195,9 +186,8 @@ export const schema: Migration = {
       reason   TEXT,
       PRIMARY KEY (endpoint, type)
     ) STRICT, WITHOUT ROWID;
-    -- The latest time at which a lease or a due time was written, to see when the clock is set back (rules/claim.ts). While
-    -- pending events are moved back by back_ms, it keeps the progress: first the parked ones, up to seq; then those of each
-    -- endpoint, up to (due_ms, seq).
+    -- The latest time of a lease or due time shows a clock that was set back (rules/claim.ts). While events are moved
+    -- by back_ms, the other columns keep the progress.
     CREATE TABLE hookbox_clock (
       id        INTEGER PRIMARY KEY CHECK (id = 1),
       latest_ms INTEGER NOT NULL,
@@ -208,8 +198,7 @@ export const schema: Migration = {
     ) STRICT;
     INSERT INTO hookbox_clock (id, latest_ms) VALUES (1, 0);
 
-    -- By which operators find events: 'entity order:mer_7:ord_42', 'entity ord_42', 'merchant mer_7'. Filled later, up to the seq
-    -- in hookbox_progress.
+    -- Operators find events by terms such as 'entity ord_42'. Filled later, up to the seq in hookbox_progress.
     CREATE TABLE hookbox_terms (
       term TEXT    NOT NULL,
       seq  INTEGER NOT NULL,
@@ -220,7 +209,7 @@ export const schema: Migration = {
       seq  INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
 
-    -- New counts, and the sums to which they are moved (operator/counts.ts).
+    -- New counts, and their sums (operator/counts.ts).
     CREATE TABLE hookbox_counts (
       minute_ms INTEGER NOT NULL,
       what      TEXT    NOT NULL,
@@ -252,7 +241,7 @@ export const schema: Migration = {
       ON hookbox_rejected (endpoint, reason, ifnull(sha256, ''), ifnull(source, ''), ifnull(bytes, -1));
     CREATE INDEX hookbox_rejected_latest ON hookbox_rejected (last_ms);
 
-    -- When a release was first seen or came back, and when a new secret of an endpoint began.
+    -- New releases, and new secrets of endpoints.
     CREATE TABLE hookbox_marks (
       seq      INTEGER PRIMARY KEY,
       kind     TEXT    NOT NULL,
@@ -303,7 +292,7 @@ export const schema: Migration = {
       reached      INTEGER NOT NULL DEFAULT 0,
       counts       TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(counts)),
       audit        INTEGER REFERENCES hookbox_audit (seq),
-      -- when its process last reported, and whether to say that it stops
+      -- the last report of its process, and whether it stops
       heartbeat_ms INTEGER,
       stopped      INTEGER NOT NULL DEFAULT 0 CHECK (stopped IN (0, 1)),
       CONSTRAINT ended_bulks_have_a_time CHECK ((state IN ('done', 'cancelled')) = (ended_ms IS NOT NULL)),
@@ -321,7 +310,7 @@ export const schema: Migration = {
 
 const migrations: readonly Migration[] = [schema];
 
-/** Any other table is the application's, whatever its name. */
+/** Other tables are the application's. */
 export const TABLES: readonly string[] = [
   'hookbox_migrations',
   ...migrations.flatMap(({ sql }) => Array.from(sql.matchAll(/CREATE TABLE (\w+)/g), ([, name = '']) => name)),
@@ -330,7 +319,7 @@ export const TABLES: readonly string[] = [
 export const KNOWN_VERSION = newestOf(migrations);
 
 /**
- * Creates or updates the tables in one transaction. Of several processes that start at once, the first does the work.
+ * One transaction, so the first of several processes does the work.
  *
  * @throws InboxOpenError `NEEDS_NEWER_HOOKBOX`
  */
@@ -370,7 +359,6 @@ export function migrate(database: SqliteDatabase, steps: readonly Migration[] = 
   }
 }
 
-/** The version of the tables, and the version that a process must know to use them. */
 export function versionOf(database: Pick<SqliteDatabase, 'prepare'>): { version: number; needs: number } {
   const row = database
     .prepare('SELECT coalesce(max(version), 0) AS version, coalesce(max(needs), 0) AS needs FROM hookbox_migrations')

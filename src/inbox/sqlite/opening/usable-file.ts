@@ -37,7 +37,7 @@ export function assertUsable(file: string): void {
 
 /** @throws InboxOpenError `NETWORK_FILE_SYSTEM` */
 export function assertLocal(file: string): void {
-  // The file itself may be a link to another folder.
+  // The file may be a link to another folder.
   const folder = existsSync(file) ? dirname(realpathSync(file)) : realpathSync(dirname(file));
   const name = networkFileSystem(folder);
   if (name === null) return;
@@ -48,8 +48,9 @@ export function assertLocal(file: string): void {
 }
 
 /**
- * SQLite looks for the log beside the name by which a file was opened. Under another name of the same file it finds another
- * log or none, and two processes overwrite each other's pages. A log beside a mounted file is lost with its container.
+ * SQLite keeps a log beside each name of a file. With two names, two processes overwrite each other's pages. The log
+ * beside a
+ * mounted file is lost with its container.
  *
  * @throws InboxOpenError `MOUNTED_FILE` or `SEVERAL_NAMES`
  */
@@ -77,16 +78,16 @@ export function assertOneName(path: string): void {
   }
 }
 
-/** Why this process cannot use a file, and what to change; `null` if no reason is found. SQLite does not report it. */
+/** SQLite does not report the reason; `null` if none is found. */
 export function whyNoAccess(file: string): string | null {
   if (isShortOfDescriptors()) return 'This process has no file descriptors left. Raise the limit (ulimit -n).';
   const written = [file, `${file}-wal`, `${file}-shm`].map((path) => ({ path, mode: R_OK | W_OK }));
   return whyHidden(file) ?? refusal([{ path: dirname(file), mode: W_OK | X_OK }, ...written], 'cannot be written to');
 }
 
-/** Why this process cannot see whether a file exists; `null` if it can. */
+/** `null` if this process can see whether the file exists. */
 export function whyHidden(file: string): string | null {
-  // Begins at the root, because the first closed folder hides its contents.
+  // The first closed folder hides its contents.
   const folders = foldersAbove(file).map((path) => ({ path, mode: X_OK }));
   return refusal(folders, 'cannot be entered');
 }
@@ -105,7 +106,7 @@ function foldersAbove(path: string): readonly string[] {
   return above === path ? [] : [...foldersAbove(above), above];
 }
 
-/** Of the first path that may not be used so. */
+/** The first path decides. */
 function refusal(wanted: readonly { readonly path: string; readonly mode: number }[], what: string): string | null {
   for (const { path, mode } of wanted) {
     try {
@@ -121,7 +122,7 @@ function refusal(wanted: readonly { readonly path: string; readonly mode: number
   return null;
 }
 
-/** With the numbers of users, because a container may have no names for them. */
+/** A container may have no names for users. */
 function whose(path: string): string {
   try {
     const { uid, gid, mode } = statSync(path);
@@ -134,7 +135,6 @@ function whose(path: string): string {
   }
 }
 
-/** Magic numbers of statfs(2) on Linux. */
 const NETWORK_MAGICS = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -149,11 +149,11 @@ const NETWORK_MAGICS = new Map([
   [0x47504653, 'GPFS'],
 ]);
 const FUSE_MAGIC = 0x65735546;
-/** FUSE has local file systems too, so the name decides. */
+/** FUSE has local file systems, too. */
 const NETWORK_FUSE =
   /^fuse\.(sshfs|s3fs|gcsfuse|glusterfs|rclone|davfs|goofys|mount-s3|blobfuse2?|juicefs|cephfs|ossfs|smbnetfs|curlftpfs|nfs)/;
 
-/** Names the network file system that a folder is on, or `null`. */
+/** `null` for a local file system. */
 export function networkFileSystem(folder: string): string | null {
   if (/^(\\\\|\/\/)[^?./\\]/.test(folder)) return 'network share';
   if (platform() !== 'linux') return null;
@@ -184,17 +184,16 @@ function mounts(): readonly Mount[] {
   }
 }
 
-/** The mounts in the text of /proc/self/mounts. */
 export function mountsIn(text: string): readonly Mount[] {
   return text.split('\n').flatMap((line) => {
     const [, escaped = '', type = ''] = line.split(' ');
-    // Spaces and the like are written as octal escapes.
+    // Spaces are octal escapes.
     const point = escaped.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
     return type === '' ? [] : [{ point, type }];
   });
 }
 
-/** The type of the file system that a folder is on: that of the longest mount point. */
+/** The longest mount point decides. */
 export function mountedType(folder: string, among = mounts()): string | null {
   let best: Mount | null = null;
   for (const mount of among) {

@@ -13,13 +13,9 @@ import { FREE, type BorrowLock } from '../threads/write-lock.ts';
 export interface Access {
   /** The connection, for reading outside a transaction. */
   readonly database: () => SqliteDatabase;
-  /**
-   * Runs synchronous work in the next group commit; resolves when that is on disk.
-   *
-   * @param work - receives by how much the clock has moved while it waited for that commit, in milliseconds
-   */
+  /** @param work - synchronous; receives by how much the clock moved while it waited, in milliseconds */
   readonly write: <T>(work: (statements: Statements, waitedMs: number) => T) => Promise<T>;
-  /** Runs synchronous work outside a transaction while no other connection of this process writes. */
+  /** While no other connection of this process writes, outside a transaction. */
   readonly alone: <T>(work: (database: SqliteDatabase) => T) => Promise<T>;
   /** Tells processors that events may have become due. */
   readonly notify: () => void;
@@ -38,7 +34,7 @@ export function accessOf(
     write<T>(work: (statements: Statements, waitedMs: number) => T) {
       const askedAt = wallTime();
       const job = (statements: Statements): T => work(statements, waitedSince(askedAt));
-      // The work may call functions of its caller, such as an entity rule.
+      // Work may call functions of its caller.
       return commits.submitMove(boundToHere(job)) as Promise<T>; // the result of the work
     },
     async alone(work) {
@@ -103,12 +99,11 @@ export const sqlite: Dialect = {
     ) RETURNING seq`,
 };
 
-/** The clock of a transaction that has waited for the file. */
 export function clockAfter(waitedMs: number): Clock {
   return { toDatabase: (ms) => ms + waitedMs, toCaller: (ms) => ms };
 }
 
-/** Runs a statement. If it returns no rows, the result is the `seq` of the last inserted row. */
+/** Without rows, the result is the `seq` of the last inserted row. */
 export function rowsOf<Row>(database: SqliteDatabase, { text, values = [] }: Statement): Row[] {
   const prepared = statement<Row>(database, text);
   const named = Object.fromEntries(values.map((value, at) => [at + 1, parameterOf(value)]));
@@ -122,7 +117,7 @@ function parameterOf(value: unknown): unknown {
   return Array.isArray(value) ? JSON.stringify(value) : value;
 }
 
-/** Reads several times from one snapshot. */
+/** From one snapshot. */
 export function readTogether<T>(database: SqliteDatabase, read: () => T): T {
   const begun = begin(database);
   try {
@@ -133,7 +128,7 @@ export function readTogether<T>(database: SqliteDatabase, read: () => T): T {
 }
 
 function begin(database: SqliteDatabase): boolean {
-  // In a transaction of the application, or while it reads rows one by one, the snapshot exists.
+  // The application's transaction, or its open read, already has a snapshot.
   if (database.inTransaction) return false;
   try {
     database.exec('BEGIN');
@@ -144,7 +139,7 @@ function begin(database: SqliteDatabase): boolean {
   }
 }
 
-/** The last event that something has dealt with; 0 before it began. */
+/** 0 before it began. */
 export function progressOf(database: SqliteDatabase, what: string): number {
   return statement<{ seq: number }>(database, 'SELECT seq FROM hookbox_progress WHERE what = ?').get(what)?.seq ?? 0;
 }

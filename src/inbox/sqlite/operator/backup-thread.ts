@@ -3,17 +3,15 @@ import { openConnection } from '../opening/better-sqlite.ts';
 import type { WorkerStart } from '../threads/start-worker.ts';
 
 /**
- * The thread that makes a backup: copying and checking take as long as the disk does, and would block the event loop.
+ * Copies and checks the file outside the event loop.
  *
  * @module
  */
 
 export interface BackupTask {
-  /** `null` where the copy is made already: this thread must not open the file then */
+  /** `null` if the copy exists: this thread must not open the file then */
   readonly source: string | null;
-  /** an empty file, or the copy */
   readonly copy: string;
-  /** the tables of hookbox that the source has */
   readonly tables: readonly string[];
 }
 
@@ -21,10 +19,10 @@ const OPTIONS = { fileMustExist: true, timeout: 5_000 };
 
 const { source, copy, tables } = (workerData as WorkerStart).task as BackupTask; // given by backup.ts
 if (source !== null) copyFrom(source);
-// For writing, although nothing is: SQLite checks no constraints on a connection that only reads.
+// SQLite checks constraints only on a connection that can write.
 const made = openConnection(copy, OPTIONS);
 try {
-  // Not the application's own tables: faults in their rows were copied unchanged.
+  // Faults in the application's tables were copied unchanged.
   for (const table of tables) {
     const isThere =
       made.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table) !== undefined;

@@ -13,14 +13,14 @@ import { startWorker } from '../threads/start-worker.ts';
 import type { Access } from './access.ts';
 import type { BackupTask } from './backup-thread.ts';
 
-/** Apart from the other operations, because only the inbox's own thread may start a thread. */
+/** Only the inbox's own thread may start a thread. */
 export function backups(access: Access): Pick<Transfer, 'backup'> {
   return { backup: (file) => backup(access.database(), file) };
 }
 
 /**
- * Copies the file in a thread with its own connection. If no other connection may open the file, this connection copies it
- * and blocks the event loop. The copy has a temporary name until it is complete, checked and on the disk.
+ * A thread copies the file, unless no other connection may open it. The copy has a temporary name until it is
+ * complete.
  *
  * @returns its size in bytes
  */
@@ -85,7 +85,7 @@ function run(task: BackupTask): Promise<void> {
   });
 }
 
-/** A file, or a name in a folder, survives a power cut from now on. */
+/** Survives a power cut from now on. */
 async function sync(path: string, flags: string): Promise<void> {
   const handle = await open(path, flags);
   try {

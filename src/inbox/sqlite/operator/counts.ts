@@ -32,7 +32,7 @@ export function countEngine({ write }: Access): CountEngine {
     ],
     rejectedKinds: 'hookbox_rejected',
     spansAtOnce: 1,
-    // Joined to a list of spans, SQLite would not look them up in the primary key.
+    // SQLite would not look up a list of spans in the primary key.
     inSpans: (rows, spans) => spans.map((values) => ({ from: `(${rows('$1', '$2')})`, values })),
     coarsen: (before) =>
       coarsenInSteps(before, (move, until) => write(({ database }) => moveSome(database, move, until))),
@@ -71,7 +71,6 @@ const DROP_OLD_KINDS = `
     LIMIT max(0, (SELECT count(*) FROM hookbox_rejected) - ${KINDS_KEPT})
   )`;
 
-/** Moves the oldest rows, at most `MOVED_AT_ONCE`. */
 function moveSome(database: SqliteDatabase, { from, which, at, to }: CountMove, before: number): number {
   const rows = `${sqlite.t[from]} WHERE ${which}`;
   const last = statement(
@@ -79,7 +78,7 @@ function moveSome(database: SqliteDatabase, { from, which, at, to }: CountMove, 
     `SELECT ${at} AS at, what, detail FROM ${rows} AND ${at} < ?
      ORDER BY ${at}, what, detail LIMIT 1 OFFSET ${MOVED_AT_ONCE - 1}`,
   ).get(before);
-  // With a second bound, SQLite would read all older rows again for each thousand.
+  // With a second bound, SQLite would read all older rows again.
   const some = `FROM ${rows} AND (${at}, what, detail) <= (:at, :what, :detail)`;
   const upTo = last ?? { at: before, what: '', detail: '' };
   for (const [per, time] of to) {
@@ -93,12 +92,12 @@ function moveSome(database: SqliteDatabase, { from, which, at, to }: CountMove, 
   return statement(database, `DELETE ${some}`).run(upTo).changes;
 }
 
-/** A change of more than 64 KiB behind a savepoint makes SQLite keep the old pages in a temporary file. */
+/** After a savepoint, SQLite keeps old pages of more than 64 KiB in a temporary file. */
 const BYTES = 96 * 1_024;
 const TEXT = `hex(zeroblob(${BYTES / 2}))`;
 const ROW = "minute_ms = 0 AND what = 'ping'";
 
-/** Commits a row with pages of its own, because a rollback would not reach the disk. The change tries temporary data, too. */
+/** A rollback would not reach the disk. The change tries temporary data, too. */
 function tryToWrite(database: SqliteDatabase): void {
   statement(
     database,

@@ -33,7 +33,7 @@ function lookAt(
   if (state !== 'processed') return statement<LookedAt>(database, ofState(state)).all({ ...behind, before });
   let rows: LookedAt[] = [];
   for (const named of endpoint === undefined ? prunableEndpoints(database) : [endpoint]) {
-    // Once there are enough, only earlier ones count.
+    // Only earlier rows count now.
     const until = rows.length < looked ? before : (rows.at(-1)?.settledMs ?? 0) + 1;
     const more = statement<LookedAt>(database, PROCESSED).all({ ...behind, endpoint: named, before: until });
     rows = [...rows, ...more].toSorted((a, b) => a.settledMs - b.settledMs || a.seq - b.seq).slice(0, looked);
@@ -57,7 +57,7 @@ function ofState(state: PrunableState): string {
   return `${LOOK} INDEXED BY hookbox_events_put_away_at WHERE ${PUT_AWAY} AND state = '${state}' AND body IS NOT NULL ${BEHIND}`;
 }
 
-/** SQLite overwrites with zeros everything that `work` deletes. */
+/** SQLite overwrites the bytes that `work` deletes. */
 function securely<T>(database: SqliteDatabase, work: () => T): T {
   const before = Number(database.pragma('secure_delete', { simple: true }));
   database.pragma('secure_delete = ON');
@@ -79,7 +79,7 @@ export function secureAccess(access: Access): Access {
 const TRIES = 10;
 const BETWEEN_TRIES_MS = 50;
 
-/** Empties the write-ahead log, which has older versions of pages. Returns `false` if others used the log all the time. */
+/** The log has older versions of pages. `false` if others used the log all the time. */
 async function emptyLog(access: Access): Promise<boolean> {
   for (let tried = 1; ; tried += 1) {
     if (await access.alone(checkpointed)) return true;

@@ -13,18 +13,18 @@ export function searchEngine(access: Access): SearchEngine {
   return {
     indexNew: (limit, upTo) => indexNew(access, limit, upTo),
     indexes: () => indexes,
-    // Deliveries are taken in between two groups.
+    // Deliveries come between two groups.
     groupsAtOnce: { counted: 1, shown: 1 },
   };
 }
 
-/** At most so many reads for ready events: one for each endpoint, or for each type at each endpoint. */
+/** At most so many reads: one for each endpoint, or for each of its types. */
 const LOOKS = 1_000;
 
 /**
- * The indexes of a file. Each is named, because SQLite may otherwise read the whole table by `seq`.
+ * Each index is named, because SQLite may otherwise read the whole table.
  *
- * @param connection - may be another one each time, because the inbox may open the file again
+ * @param connection - the inbox may open the file again
  */
 function searchIndexes(connection: () => SqliteDatabase): SearchIndexes {
   return {
@@ -50,7 +50,7 @@ function withId(value: string): string {
   return `SELECT id FROM hookbox_events WHERE id_hash = hookbox_id_hash(${value}) AND id = ${value} LIMIT 1`;
 }
 
-/** No index has the ids in their order: ids that begin with a text are looked for among the newest 2,000 events. */
+/** No index orders ids: the newest 2,000 events are searched. */
 function idAfter(value: string): string {
   return `
     SELECT min(id)
@@ -62,10 +62,10 @@ function putAway(state: string): string {
   return `hookbox_events INDEXED BY hookbox_events_put_away WHERE ${PUT_AWAY} AND state = '${state}'`;
 }
 
-/** Lists events of an index; `null` if there are too many to put them in this order. */
+/** `null` for too many to sort. */
 type List = (range: SeqRange, limit: number, order: SeqOrder) => readonly number[] | null;
 
-/** The events in any of these states; `null` if not all of them can be listed. */
+/** `null` if a state cannot be listed. */
 function inStates(
   database: SqliteDatabase,
   states: readonly EventState[],
@@ -86,7 +86,6 @@ function inStates(
   });
 }
 
-/** The lists that together have all events of a state. */
 function inState(database: SqliteDatabase, state: EventState, types: readonly string[] | undefined): readonly List[] {
   const from =
     (events: string): List =>
@@ -115,7 +114,7 @@ function inState(database: SqliteDatabase, state: EventState, types: readonly st
   }
 }
 
-/** Only running handlers have such events. */
+/** Only running handlers have them. */
 const PROCESSING = `
   SELECT seq FROM hookbox_events INDEXED BY hookbox_events_leased
   WHERE lease_until_ms IS NOT NULL AND state = 'processing' LIMIT ${SORTED + 1}`;

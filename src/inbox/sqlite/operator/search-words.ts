@@ -10,13 +10,12 @@ import { timeSlice } from './transaction.ts';
 
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
-/** Terms follow from the entity, and from the merchant in the body. */
 interface TermRow {
   readonly seq: number;
   readonly entity: string | null;
 }
 
-/** Indexes up to `limit` events; resolves with how many events up to `upTo` are left. */
+/** Resolves with the number of events up to `upTo` that are left. */
 export async function indexNew(access: Access, limit: number, upTo = newestSeq(access.database())): Promise<number> {
   if (upTo <= progressOf(access.database(), INDEXED)) return 0;
   return access.write(({ database }) => Math.max(0, upTo - indexBatch(database, limit)));
@@ -35,17 +34,17 @@ function indexBatch(database: SqliteDatabase, limit: number): number {
   return indexed;
 }
 
-/** Removes an event from the index; call it in the transaction that changes its entity or body, before the change. */
+/** Call it before the change of an entity or body. */
 function forgetTerms(database: SqliteDatabase, key: EventKey): void {
   const row = indexedRow(database, key);
   if (row === null) return;
   const remove = statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?');
   const names = namesOf(database, row);
-  // An event may have been indexed before a rerun gave it its entity.
+  // A rerun may have given the event its entity later.
   for (const term of [...termsOf(row.entity, names), ...entityTerms(names)]) remove.run(term, row.seq);
 }
 
-/** Indexes an event again; call it in the transaction that changes its entity or body, after the change. */
+/** Call it after the change. */
 function reindex(database: SqliteDatabase, key: EventKey): void {
   const row = indexedRow(database, key);
   if (row !== null) addTerms(database, row);
@@ -66,6 +65,6 @@ function addTerms(database: SqliteDatabase, row: TermRow): void {
 function namesOf(database: SqliteDatabase, { seq }: TermRow) {
   const sql = 'SELECT body FROM hookbox_events WHERE seq = ?';
   const body = statement<{ body: Uint8Array | null }>(database, sql).get(seq)?.body ?? null;
-  // SQLite itself would read the bytes in the encoding of its database, which an application may have set to UTF-16.
+  // SQLite would read the bytes in the encoding of the application's database, such as UTF-16.
   return namesIn(body === null ? null : jsonText(body));
 }

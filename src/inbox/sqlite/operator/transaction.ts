@@ -10,7 +10,7 @@ import { markOf, type Statements } from '../engine/sqlite-store.ts';
 import { createdColumns } from '../sql/rows.ts';
 import { clockAfter, rowsOf, sqlite } from './access.ts';
 
-/** A transaction that may have waited for the file, while the clock was set. */
+/** @param waitedMs - by how much the clock moved while the transaction waited for the file */
 export function transactionOn(statements: Statements, waitedMs: number): OperatorTransaction {
   const { counts, database, moves, queue, store } = statements;
   const rows = <Row>(asked: Statement): Row[] => rowsOf<Row>(database, asked);
@@ -78,12 +78,11 @@ function move({ store, moves }: Statements, { event, move }: EventMove, now: num
   }
 }
 
-/** One transaction works so long: deliveries share its commit, and the event loop waits. */
+/** Deliveries share the commit. */
 const SLICE_MS = 10;
-/** One transaction writes at most about so much, because the commit writes it once more. */
+/** A changed row is written again with its body, and once more by the commit. */
 const SLICE_BYTES = 1024 * 1024;
 
-/** Bounds a transaction over many rows. Any change of a row writes it again with its body. */
 export function timeSlice(): TimeSlice {
   const startedAt = performance.now();
   let bytes = 0;

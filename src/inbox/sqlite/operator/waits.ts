@@ -96,7 +96,7 @@ function countBehind(
   return { all: first.length, handled: first.filter(({ type }) => isAmong(taken, type)).length };
 }
 
-/** Many events have the same type and entity. */
+/** Many events share a type and an entity. */
 function remembered<Asked, Found>(find: (asked: Asked) => Found): (asked: Asked) => Found {
   const known = new Map<string, Found>();
   return (asked) => {

@@ -42,7 +42,7 @@ export const ADD_COUNT = `
   INSERT INTO hookbox_counts (minute_ms, what, detail, count) VALUES ($1, $2, $3, $4)
   ON CONFLICT (minute_ms, what, detail) DO UPDATE SET count = count + excluded.count`;
 
-/** Counts what a transaction does: one row a minute for each kind, however many events share the commit. */
+/** One row a minute for each kind, however many events share the commit. */
 class MinuteCounts extends Tally {
   readonly #database: SqliteDatabase;
   readonly #named = new NamedTypes();
@@ -68,28 +68,26 @@ class MinuteCounts extends Tally {
   }
 }
 
-// SQLite takes a partial index only where its condition is repeated word by word.
+// SQLite uses a partial index only if its condition is repeated word by word.
 
-/** Events that may be claimed when they are due. */
 export const READY = "state = 'pending' AND parked = 0";
 export const PRUNABLE = "state = 'processed' AND body IS NOT NULL";
 export const PUT_AWAY = `state IN (${putAwayStates.map((state) => `'${state}'`).join(', ')})`;
 export const PRINT = 'ifnull(fingerprint, dead_reason)';
 export const DEAD = "hookbox_events INDEXED BY hookbox_events_dead WHERE state = 'dead' AND body IS NOT NULL";
-/** Every group has a name, so the condition leaves nothing out. */
+/** True of every row. */
 export const DEAD_WITH_BODIES = `${DEAD} AND ${PRINT} > ''`;
-/** The state of an event for actions: it is in processing while its handler runs, even if it is processed. */
+/** A processed event is in processing until its handler ends. */
 export const STATE_TO_ACT_ON = "iif(lease_until_ms IS NULL, state, 'processing') AS state";
 
-/** The endpoints of events, as `endpoints (value)` of a WITH RECURSIVE; the last one is NULL. */
+/** `endpoints (value)` of a WITH RECURSIVE; the last value is NULL. */
 export const READY_ENDPOINTS = distinctEndpoints(READY);
 export const PRUNABLE_ENDPOINTS = distinctEndpoints(PRUNABLE);
 
-/** The types of an endpoint that processors have announced since a time. */
 export const HANDLED_TYPES = `
   SELECT DISTINCT type FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND seen_ms > :since`;
 
-/** The waiting events of an entity; those with `yields = 0` hold others back. */
+/** Events with `yields = 0` hold others back. */
 export const WAITING = `hookbox_events INDEXED BY hookbox_events_waiting
         WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint`;
 const HOLDING = `${WAITING} AND yields = 0`;
@@ -104,7 +102,7 @@ const CANDIDATE = `seq, endpoint, type, entity, created_ms, created_ns, due_ms, 
 const RUNNING =
   'seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, yields, state, effect, closing';
 
-/** When the next event of a scope is due; one statement, because an idle processor asks every second. */
+/** One statement, because an idle processor asks every second. */
 function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string {
   const first = (where: string): string =>
     `SELECT due_ms FROM hookbox_events WHERE ${READY} AND endpoint = endpoints.value ${where} ORDER BY due_ms LIMIT 1`;
@@ -126,11 +124,9 @@ function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string
 }
 
 /**
- * What processors look for, and what they write beside the events themselves (moves.ts).
- *
- * `+:name` is the value of a parameter that SQLite does not plan with. Where it does, it prepares the statement anew each time
- * it is run, which costs several times the look itself: in a LIMIT, and in `column = :name` where it has indexes to choose
- * from (test/inbox/sqlite-prepared-once.test.ts).
+ * `+:name` keeps SQLite from planning with a value: it would prepare the statement for each run, which costs several
+ * looks. It
+ * does so in a LIMIT, and if it can choose between indexes.
  */
 function prepareQueueStatements(database: SqliteDatabase) {
   const prepare = <Row = unknown>(sql: string) => lazyStatement<Row>(database, sql);
@@ -195,7 +191,7 @@ function prepareQueueStatements(database: SqliteDatabase) {
         SELECT NULL, NULL, seq, NULL, 1, ${BYTES} FROM ${YIELDING} AND parked = 1 LIMIT ${YIELDING_BATCH}
       )
     `),
-    /** One step through the index for each type, however many events of other types wait. */
+    /** One step through the index for each type. */
     frontOfTypes: prepare<FrontRow>(`
       SELECT created_ms, created_ns, seq, type, ${BYTES} FROM hookbox_events WHERE seq IN (
         SELECT (
@@ -370,7 +366,7 @@ function prepareQueueStatements(database: SqliteDatabase) {
   };
 }
 
-/** Where a partial index of this condition begins with the endpoint, that is one step through it for each endpoint. */
+/** One step through an index for each endpoint. */
 function distinctEndpoints(where: string): string {
   const least = (more: string): string => `SELECT min(endpoint) FROM hookbox_events WHERE ${where}${more}`;
   return `endpoints (value) AS (
@@ -381,9 +377,9 @@ function distinctEndpoints(where: string): string {
 }
 
 /**
- * The endpoints and types with something in a partial index of (endpoint, type, …), as `lanes (endpoint, type)` of a WITH
- * RECURSIVE, by two steps through it for each: the next type of the endpoint, else the next endpoint. As one comparison of
- * both columns SQLite would walk through all of an endpoint's.
+ * Two steps through an index for each type, as `lanes (endpoint, type)` of a WITH RECURSIVE. With one comparison of
+ * both columns,
+ * SQLite would walk through all of an endpoint's events.
  */
 export function distinctTypes(where: string, most: number): string {
   const first = (more: string, order: string): string =>

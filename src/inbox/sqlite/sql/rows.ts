@@ -1,6 +1,4 @@
-/*
- * The rows of statements. The CHECKs of the tables hold the unions.
- */
+/** The CHECKs of the tables hold the unions. */
 import type { Instant } from '../../../events/instant.ts';
 import type { StoredEvent, DeadReason, EventState } from '../../event.ts';
 import { occurrencesOf, type Times } from '../../rules/accept.ts';
@@ -9,7 +7,6 @@ import type { Attempt, AttemptError, Lease } from '../../work.ts';
 
 type Flag = 0 | 1;
 
-/** The columns of hookbox_events. */
 export interface EventRow {
   readonly seq: number;
   readonly endpoint: string;

@@ -1,7 +1,6 @@
 import { hash as sha256 } from 'node:crypto';
 import type { SqliteDatabase, SqliteStatement } from '../opening/database.ts';
 
-/** A prepared statement whose rows have the columns of `Row` (rows.ts). */
 export interface Statement<Row> extends Pick<SqliteStatement, 'reader' | 'run'> {
   get(...parameters: unknown[]): Row | undefined;
   all(...parameters: unknown[]): Row[];
@@ -9,7 +8,7 @@ export interface Statement<Row> extends Pick<SqliteStatement, 'reader' | 'run'> 
 
 const prepared = new WeakMap<SqliteDatabase, Map<string, SqliteStatement>>();
 
-/** A statement of a connection, prepared once, when it is first needed. */
+/** Prepared once, when first needed. */
 export function statement<Row = unknown>(database: SqliteDatabase, sql: string): Statement<Row> {
   let statements = prepared.get(database);
   if (statements === undefined) prepared.set(database, (statements = new Map()));
@@ -19,11 +18,10 @@ export function statement<Row = unknown>(database: SqliteDatabase, sql: string):
 }
 
 export interface NamedStatement<Row> extends Omit<Statement<Row>, 'reader'> {
-  /** The row of a statement that always has one. */
   one(...parameters: unknown[]): Row;
 }
 
-/** The same, but prepared when it is first run: of some hundred statements with a name, most connections run a few. */
+/** Most connections run only a few of the named statements. */
 export function lazyStatement<Row>(database: SqliteDatabase, sql: string): NamedStatement<Row> {
   let found: Statement<Row> | undefined;
   const lazy = (): Statement<Row> => (found ??= statement<Row>(database, sql));
@@ -39,7 +37,6 @@ type IdHash = (id: string) => number;
 
 const hashes = new WeakMap<SqliteDatabase, IdHash>();
 
-/** Gives a connection the function `hookbox_id_hash(id)`, which `keyIs` calls. */
 export function defineIdHash(database: SqliteDatabase): void {
   const hash = idHashOf(database);
   database.function('hookbox_id_hash', { deterministic: true }, (id: unknown) => hash(String(id)));
@@ -49,14 +46,14 @@ export function idHashOf(database: SqliteDatabase): IdHash {
   let hash = hashes.get(database);
   if (hash === undefined) {
     const { key } = database.prepare('SELECT key FROM hookbox_id_key WHERE rowid = 1').get() as { key: string };
-    // The key is secret, so senders cannot make ids collide. 48 bits: six bytes of an index.
+    // Senders cannot make ids collide, because the key is secret. Six bytes keep the index small.
     hash = (id) => sha256('sha256', key + id, 'buffer').readUIntBE(0, 6);
     hashes.set(database, hash);
   }
   return hash;
 }
 
-/** Finds an event by its key: by the index on hashes, and then by the key itself. */
+/** The index has hashes, so the key decides. */
 export function keyIs(id = ':id', endpoint = ':endpoint', row?: string): string {
   const of = row === undefined ? '' : `${row}.`;
   return `${of}id_hash = hookbox_id_hash(${id}) AND ${of}id = ${id} AND ${of}endpoint = ${endpoint}`;
