@@ -204,11 +204,6 @@ export function nameOf(actor: string): string {
   return cut(actor, ACTOR_CHARACTERS);
 }
 
-/** With the time of the commit: an action may have waited for the database, while the clock was set. */
-export function atCommit(author: Author, waitedMs: number): Author {
-  return { ...author, now: author.now + waitedMs };
-}
-
 function cut(text: string, characters: number): string {
   return text.trim().slice(0, characters).trimEnd();
 }
