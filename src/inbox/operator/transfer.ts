@@ -5,6 +5,7 @@ import { ERROR_CHARACTERS } from '../rules/attempt.ts';
 import { LONGEST_OF_LANE } from '../rules/pauses.ts';
 import type { EventFilter } from './search.ts';
 
+/** The numbers of events in an import, by result. */
 export interface ImportCounts {
   readonly imported: number;
   /** Events that were already in the inbox with the same body; they did not change. */
