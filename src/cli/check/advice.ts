@@ -1,4 +1,3 @@
-/** Why a finding matters, and how to mend it. */
 export type Advice = readonly [why: string, mend: string];
 
 const EXPRESS_RAW = "In Express, give the route express.raw({ type: '*/*' }) and mount it before express.json().";

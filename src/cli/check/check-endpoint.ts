@@ -23,7 +23,6 @@ interface CheckCommandOptions extends SecretOptions {
   readonly json?: boolean;
 }
 
-/** `hookbox check` */
 export async function checkAndReport(url: string, options: CheckCommandOptions): Promise<ExitCode | void> {
   const { effects, only, skip, deadline: deadlineMs, header, allowRemote = false, json = false } = options;
   const target = targetOf(url, allowRemote);
@@ -58,27 +57,23 @@ export async function checkAndReport(url: string, options: CheckCommandOptions):
 
 export interface CheckOptions {
   readonly secret: string;
-  /** an address with `{id}` in it that answers what became of an event: `{"rows": n, "count": n}`, or a number */
+  /** contains `{id}` */
   readonly effects?: string | undefined;
-  /** only these, and `valid`, without which nothing can be judged */
+  /** and `valid` */
   readonly only?: readonly ProbeName[] | undefined;
   readonly skip?: readonly ProbeName[] | undefined;
-  /** a later answer is a fault; by default, 10 s (interface 6.4) */
   readonly deadlineMs?: number | undefined;
-  /** how long an effect may take to appear; by default, 1.5 s */
+  /** how long an effect may take to appear */
   readonly settleMs?: number | undefined;
-  /** sent with every delivery, beside the headers of the service or in place of one */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** ends the run; the report then holds what was found so far */
   readonly signal?: AbortSignal | undefined;
-  /** called before the first delivery, with how the id of every event begins */
+  /** gets how the id of every event begins */
   readonly onStart?: (ids: string) => void;
   readonly onResult?: (result: ProbeResult) => void;
 }
 
 interface ProbeResult extends ProbeOutcome {
   readonly name: ProbeName;
-  /** the property that the probe checks */
   readonly title: string;
   readonly verdict: Verdict;
   readonly ms: number;
@@ -86,25 +81,20 @@ interface ProbeResult extends ProbeOutcome {
 
 export interface CheckReport {
   readonly url: string;
-  /** how the id of every event begins that was sent */
   readonly ids: string;
   readonly deadlineMs: number;
   readonly interrupted: boolean;
   readonly marks: {
     readonly passed: number;
-    /** those that are not unknown */
+    /** without the unknown ones */
     readonly judged: number;
     readonly probes: number;
   };
-  /** every probe ran and passed */
   readonly full: boolean;
   readonly probes: readonly ProbeResult[];
 }
 
-/**
- * Delivers to an endpoint as the service does, on good days and bad ones, and reports what it does right and wrong. What
- * cannot be seen from outside is `unknown`, never a pass or a fault.
- */
+/** What cannot be seen from outside is `unknown`, never a pass or a fault. */
 export async function checkEndpoint(address: string | URL, options: CheckOptions): Promise<CheckReport> {
   const { secret, effects, deadlineMs = 10_000, settleMs = 1_500, headers = {}, only, skip = [] } = options;
   const { signal = new AbortController().signal } = options;
@@ -181,7 +171,6 @@ async function gonePatiently({ settings: { url, signal } }: CheckRun): Promise<s
   }
 }
 
-/** Why nothing more can be judged. */
 async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Promise<Advice | null> {
   const gone = verdict === 'pass' ? null : await whyUnreachable(run.settings.url);
   if (gone !== null) {
@@ -209,7 +198,6 @@ const MARKS: Readonly<Record<Verdict, readonly [mark: string, style: 'green' | '
 const MARK_WIDTH = 5;
 const NAME_WIDTH = Math.max(...probeNames.map(({ length }) => length));
 
-/** One line, as soon as its probe is done. */
 function printResult({ name, title, verdict, note }: ProbeResult): void {
   const rest = note === undefined ? '' : styled('dim', ` (${note})`);
   print(`${marked(verdict)}  ${name.padEnd(NAME_WIDTH)}  ${title}${rest}`);
@@ -222,7 +210,6 @@ function marked(verdict: Verdict): string {
 
 const MOST_NAMES = 5;
 
-/** The worst first. Findings with the same cause are printed together. */
 function printFindings({ probes }: CheckReport): void {
   const all = probes.flatMap(({ name, findings }) => findings.map((finding) => ({ name, finding })));
   for (const verdict of WORST_FIRST) {
@@ -257,7 +244,6 @@ function printField(label: string, text: string): void {
   }
 }
 
-/** The marks, for people. */
 function printSummary({ marks, full, interrupted, probes }: CheckReport): void {
   const count = (verdict: Verdict): number => countOf(probes, verdict);
   const parts = [

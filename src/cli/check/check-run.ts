@@ -29,11 +29,8 @@ interface RunSettings {
   readonly signal: AbortSignal;
 }
 
-/** How a delivery differs from those of the service. */
 interface SendOptions extends Pick<RequestParts, 'method' | 'write' | 'agent'> {
-  /** instead of the right one; `null` sends none */
   readonly signature?: string | null;
-  /** multiplies how long an answer may take */
   readonly patience?: number;
   /** takes the first answer, even one that says "later" */
   readonly once?: boolean;
@@ -49,7 +46,6 @@ export class CheckRun {
   readonly settings: RunSettings;
   readonly effects: Effects | null;
   readonly retries: PatientRetries;
-  /** how the id of every event begins */
   readonly ids = `evt_check_${randomBytes(4).toString('hex')}_`;
   /** the slowest 2xx to a delivery that came alone */
   slowest: { readonly ms: number; readonly what: string } | null = null;
@@ -79,7 +75,6 @@ export class CheckRun {
     return signBody(body, this.settings.secret);
   }
 
-  /** Sends a body as the service does; again after a while, if the answer says "later". */
   async send(body: Uint8Array, options: SendOptions = {}): Promise<Exchange> {
     const { url, secret, headers: given } = this.settings;
     const { signature = this.sign(body), patience = 1, once: takesFirst = false, ...parts } = options;
@@ -103,13 +98,11 @@ export class CheckRun {
     if (isAccepted(answer) && answer.ms > (this.slowest?.ms ?? -1)) this.slowest = { ms: answer.ms, what };
   }
 
-  /** Whether even a delivery that came alone was answered too late. */
   isLateAlone(): boolean {
     return this.slowest !== null && this.slowest.ms > this.settings.deadlineMs;
   }
 }
 
-/** The answer is a 2xx, however late it came. */
 export function isAccepted({ status }: Exchange): boolean {
   return isSuccess(status);
 }
@@ -175,7 +168,6 @@ class PatientRetries {
   }
 }
 
-/** Seconds or a date; 0 where it is neither. */
 function retryAfterMs(answer: Exchange): number {
   const header = (answer.status !== null && answer.headers['retry-after']) || '0';
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
@@ -185,7 +177,7 @@ function retryAfterMs(answer: Exchange): number {
 /** What an event has had done so far; `null` where the `--effects` URL does not say. */
 export interface Effect {
   readonly rows: number | null;
-  /** how often its handler ran; without `rows`, the user may count these in */
+  /** runs of its handler, and perhaps its row */
   readonly count: number | null;
 }
 
@@ -212,7 +204,6 @@ export class Effects {
     return effectIn(answer.body) ?? { why };
   }
 
-  /** Asks again until there is something to count or the time is over. */
   async onceThere(id: string, withinMs: number, counted: (effect: Effect) => number): Promise<Effect | NoCount> {
     const giveUpAt = performance.now() + withinMs;
     for (;;) {
@@ -255,9 +246,7 @@ interface Answered {
   readonly headers: IncomingMessage['headers'];
   /** the first 64 KiB of it */
   readonly body: string;
-  /** the body came to its end, within a second after the status */
   readonly ended: boolean;
-  /** until the status was there */
   readonly ms: number;
   readonly onUsedConnection: boolean;
 }
@@ -328,7 +317,6 @@ async function exchange(url: URL, parts: RequestParts, { patienceMs, signal: sto
   }
 }
 
-/** An answer whose body is cut off, or does not end, is an answer. */
 async function textOf(received: IncomingMessage): Promise<string> {
   const timer = setTimeout(() => received.destroy(), BODY_PATIENCE_MS);
   const chunks: Buffer[] = [];

@@ -18,16 +18,13 @@ export interface Finding {
   readonly mend: string;
 }
 
-/** A probe without findings has passed. */
 export interface ProbeOutcome {
   readonly findings: readonly Finding[];
-  /** the reason for the verdict, or a further observation */
   readonly note?: string;
 }
 
 export type Probe = (run: CheckRun) => Promise<ProbeOutcome>;
 
-/** Each `null` stands for a correct answer. */
 export function outcome(findings: readonly (Finding | null)[], note?: string): ProbeOutcome {
   return { findings: findings.filter((finding) => finding !== null), ...(note !== undefined && { note }) };
 }
@@ -53,7 +50,6 @@ export function toldToWait(sent: string, answer: Exchange): Finding {
 
 const EXCERPT = 160;
 
-/** An answer on one line, with spaces for what does not print. */
 export function described(exchange: Exchange): string {
   if (exchange.status === null) return exchange.message;
   const plain = (text: string): string => replaceUnprintable(text, () => ' ').trim();
@@ -78,18 +74,13 @@ function adviceFor(status: number): Advice {
   return status < 500 ? ADVICE.refused : ADVICE.failed;
 }
 
-/** Checks that a 2xx came in time. Returns `null` if it did. */
 export function late(sent: string, ms: number, deadlineMs: number): Finding | null {
   const received = `a 2xx after ${duration(ms)}; the limit is ${duration(deadlineMs)}`;
   if (ms > deadlineMs) return fault(sent, received, ADVICE.late);
   return ms > deadlineMs / 2 ? warning(sent, received, ADVICE.nearlyLate) : null;
 }
 
-/**
- * Checks that the answer to a forgery is a 401. Returns `null` if it is.
- *
- * @param hidden - the correct signature of the body; `null` if the request contained it
- */
+/** @param hidden - the correct signature of the body; `null` if the request contained it */
 export function notRejected(sent: string, answer: Exchange, hidden: string | null, accepted: Advice): Finding | null {
   if (answer.status === null) return fault(sent, answer, ADVICE.cut);
   if (isAccepted(answer)) return fault(sent, answer, accepted);

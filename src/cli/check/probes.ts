@@ -29,14 +29,12 @@ interface Sent {
   readonly written?: (text: string) => string | Uint8Array;
   /** changes the signed text */
   readonly changed?: (text: string) => string;
-  /** computes the signature that is sent, from the correct one */
   readonly signature?: (right: string, run: CheckRun) => string | null;
 }
 
 /** @param hidden - the correct signature of the body that was sent */
 type Judge = (sent: string, answer: Exchange, hidden: string, run: CheckRun) => Finding | null;
 
-/** Makes a probe that sends one delivery after the other. */
 function sends(deliveries: readonly Sent[], judge: Judge, note?: (answer: Exchange) => string): Probe {
   return async (run) => {
     const findings = [];
@@ -57,7 +55,6 @@ function sends(deliveries: readonly Sent[], judge: Judge, note?: (answer: Exchan
 
 const asItIs = <Value>(value: Value): Value => value;
 
-/** The deliveries are authentic, so the endpoint must accept them. */
 function accepts(deliveries: readonly Sent[], adviceFor: (answer: Exchange) => Advice): Probe {
   return sends(deliveries, (sent, answer, _, run) => {
     run.noteTime(answer, sent);
@@ -65,7 +62,6 @@ function accepts(deliveries: readonly Sent[], adviceFor: (answer: Exchange) => A
   });
 }
 
-/** The deliveries are forgeries, so the endpoint must reject them. */
 function rejects(deliveries: readonly Sent[], accepted: Advice): Probe {
   return sends(deliveries, (sent, answer, hidden) => notRejected(sent, answer, hidden, accepted));
 }
@@ -114,7 +110,6 @@ const forgedMalformedJson: Probe = async (run) => {
   ]);
 };
 
-/** hookbox stores the bytes that it verifies. */
 async function isHookbox(run: CheckRun): Promise<boolean> {
   const { id, body } = run.event();
   return duplicateIn(await run.send(body), id) !== null;
@@ -135,7 +130,6 @@ const otherMethods: Probe = async (run) => {
   ]);
 };
 
-/** The endpoint may reject a large event, but must answer. */
 function sized(mebibytes: number): Probe {
   const bytes = mebibytes * 1024 * 1024;
   const padded = (text: string): string =>
@@ -151,7 +145,6 @@ function sized(mebibytes: number): Probe {
   );
 }
 
-/** A string with bytes in it that are not UTF-8. */
 function withInvalidUtf8(text: string): Uint8Array {
   const [before = '', after = ''] = text.split('#', 2);
   return Buffer.concat([Buffer.from(before), Buffer.from([0xc3, 0x28]), Buffer.from(after)]);

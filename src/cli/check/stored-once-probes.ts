@@ -48,7 +48,6 @@ interface Trial {
   /** `missed`: the question had to wait, and a later answer tells nothing */
   readonly seen: 'stored' | 'later' | 'never' | 'missed' | 'nothing';
   readonly finding: Finding | null;
-  /** rows were counted, not handler runs */
   readonly isOfRows?: boolean;
 }
 
@@ -88,7 +87,6 @@ async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent):
   return { sent, seen: 'later', finding: fault(sent, received, ADVICE.answersFirst) };
 }
 
-/** One finding of each kind is enough; all events are alike. */
 function verdictOn(trials: readonly Trial[], note?: string): ProbeOutcome {
   const { stored = [], later = [], never = [], missed = [], nothing = [] } = Object.groupBy(trials, ({ seen }) => seen);
   const first = later[0] ?? never[0];
@@ -118,7 +116,6 @@ export const duplicates: Probe = async (run) => {
 /** The service sends the event again after these, and then the event is known. */
 const LATER: ReadonlySet<number | null> = new Set([409, 425, 429, 503]);
 
-/** One event, 16 times at once and then once more. */
 export const duplicatesAtOnce: Probe = async (run) => {
   const event = run.event();
   const sent = `${event.what}, ${AT_ONCE} times at once`;
@@ -138,7 +135,6 @@ export const duplicatesAtOnce: Probe = async (run) => {
 interface Copies {
   readonly sent: string;
   readonly answers: readonly Exchange[];
-  /** about the answers themselves */
   readonly finding: Finding | null;
 }
 

@@ -20,7 +20,7 @@ interface DoctorOptions extends DbOptions {
   readonly json?: boolean;
 }
 
-/** `hookbox doctor`: runs every check and prints what it finds. A signal ends it between two checks. */
+/** A signal ends it between two checks. */
 export async function doctor(options: DoctorOptions): Promise<ExitCode | void> {
   const { db, port, secretFile, json } = options;
   const signal = interruption();
@@ -56,7 +56,6 @@ export async function doctor(options: DoctorOptions): Promise<ExitCode | void> {
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
 const STATUS_WIDTH = 'problem'.length;
 
-/** An inbox in a file, and what SQLite needs. */
 async function checkFile(db: string, signal: AbortSignal): Promise<readonly Finding[]> {
   const sqlite = checkSqlite();
   if (sqlite.status !== 'ok') return [sqlite, checkHost()];

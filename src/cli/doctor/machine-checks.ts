@@ -11,10 +11,8 @@ import { signBody } from '../../signing/signature.ts';
 
 export interface Finding {
   readonly check: string;
-  /** a problem: a receiver cannot run, or cannot keep its events */
   readonly status: 'ok' | 'warning' | 'problem';
   readonly what: string;
-  /** what to change; `null` for nothing */
   readonly advice: string | null;
 }
 
@@ -36,7 +34,6 @@ export function checkNode(version: string = process.versions.node): Finding {
   return problem('node', tooOld, 'Install a newer Node, such as the current LTS release.');
 }
 
-/** For the people who get the report. */
 export function checkPlatform(): Finding {
   return ok('platform', `${platform()} ${release()}, ${arch()}`);
 }
@@ -52,7 +49,6 @@ export function checkHost(variables?: Readonly<Record<string, string | undefined
   );
 }
 
-/** Judges the secret of the receiver, without ever showing it. */
 export function checkSecret(secretFile: string | undefined): Finding {
   if (secretFile === undefined) return judgeSecret(process.env['SIGNING_SECRET'] ?? '', 'SIGNING_SECRET');
   try {
@@ -91,11 +87,6 @@ function oddity(secret: string): string | null {
 
 const SAMPLE_MS = 200;
 
-/**
- * What can be told of the clock without asking another machine.
- *
- * @param files - they must not be newer than now
- */
 export async function checkClock(files: readonly string[]): Promise<Finding> {
   const wall = Date.now();
   const monotonic = performance.now();
@@ -134,7 +125,6 @@ export function judgeClock(
 
 const HOST = '127.0.0.1';
 
-/** Whether a receiver could listen on the port; a receiver that already listens there is fine. */
 export async function checkPort(port: number): Promise<Finding> {
   if (port === 0) return ok('port', '0 selects any free port');
   const server = createServer();

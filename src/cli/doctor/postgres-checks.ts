@@ -23,7 +23,6 @@ import { quoted, tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { shownInbox, type DbOptions } from '../shared/options.ts';
 import { ok, problem, warning, type Finding } from './machine-checks.ts';
 
-/** Reads a server, and changes nothing there. */
 export async function checkPostgres(options: DbOptions): Promise<readonly Finding[]> {
   try {
     await driver();
@@ -66,7 +65,6 @@ async function checkServer(session: Session, options: DbOptions): Promise<readon
   ];
 }
 
-/** A problem for each fault, or that there is none. */
 function orOk(check: string, faults: readonly Fault[], fine: string): readonly Finding[] {
   return faults.length === 0 ? [ok(check, fine)] : faults.map(({ what, advice }) => problem(check, what, advice));
 }
@@ -94,7 +92,6 @@ export function judgeServer(server: Server): readonly Finding[] {
   return [...well.filter(({ check }) => faults.every((fault) => fault.check !== check)), ...faults];
 }
 
-/** Whether a role may do what an inbox needs, and what to grant. */
 export function judgeRights(rights: Rights, schema: string): Finding {
   const missing = missingRight(rights, schema);
   if (missing !== null) return problem('rights', missing.what, missing.advice);
@@ -165,7 +162,6 @@ interface Times {
   readonly apartMs: number;
 }
 
-/** The quickest of five answers. */
 async function askedTimes(session: Session): Promise<Times> {
   const all: Times[] = [];
   for (let tries = 0; tries < 5; tries += 1) {

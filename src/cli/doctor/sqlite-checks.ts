@@ -26,7 +26,6 @@ import {
 } from '../../inbox/sqlite/opening/usable-file.ts';
 import { ok, problem, warning, type Finding } from './machine-checks.ts';
 
-/** Whether SQLite was installed for this machine and this Node. */
 export function checkSqlite(): Finding {
   try {
     const database = openConnection(':memory:');
@@ -98,7 +97,6 @@ export function judgeSpace(free: number): Finding {
 
 const TOLERATED_FILE_CLOCK_MS = 5_000;
 
-/** Writes to a database of its own beside the inbox, and removes it. */
 function checkWriting(folder: string): readonly Finding[] {
   let scratch: string | undefined;
   try {
@@ -139,7 +137,6 @@ function checkDurability(file: string): Finding {
   }
 }
 
-/** How long some commits of one row each take, in ms. */
 export function commitTimes(database: SqliteDatabase): readonly number[] {
   database.exec('CREATE TABLE hookbox_doctor (written REAL)');
   const insert = database.prepare('INSERT INTO hookbox_doctor VALUES (?)');
@@ -150,7 +147,6 @@ export function commitTimes(database: SqliteDatabase): readonly number[] {
   });
 }
 
-/** Reads the inbox through a connection of its own, and changes nothing. */
 export function checkDatabase(file: string): readonly Finding[] {
   if (file === '' || file === ':memory:') {
     return [problem('inbox', 'a database in memory is lost when its process ends', 'Use the path of a file.')];

@@ -42,7 +42,6 @@ function refusal(status: number, message: string): Response {
   return Response.json({ message }, { status });
 }
 
-/** What a sandbox answers to an action. The status stands here too, because the seal covers it. */
 export interface Answer {
   readonly status: number;
   readonly result?: unknown;
@@ -101,10 +100,8 @@ const actSchema = json.pipe(
   ]),
 );
 
-/** What is sent to a running sandbox to have it do something. */
 export type Act = z.infer<typeof actSchema>;
 
-/** @throws ConfigurationError, ApiError or CommandError for what cannot be done */
 async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
   const { webhooks, faults } = sandbox;
   switch (act.act) {
@@ -158,9 +155,7 @@ async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
 export interface SentByHand {
   readonly event: string;
   readonly type: string;
-  /** to how many endpoints */
   readonly deliveries: number;
-  /** the clock has to be moved first */
   readonly waits: boolean;
 }
 
@@ -169,7 +164,6 @@ export interface UnderWay {
   readonly number: number;
   readonly event: string;
   readonly type: string;
-  /** `null` for a receiver in code */
   readonly url: string | null;
 }
 
@@ -184,12 +178,10 @@ function underWay({ deliveries, webhooks }: Sandbox): readonly UnderWay[] {
   }));
 }
 
-/** What became of a delivery that was to be tried once more. */
 export interface Retried {
   readonly delivery: number;
   /** `null` where there is none */
   readonly state: Delivery['state'] | null;
-  /** why it was not tried, or has failed; `null` for success */
   readonly problem: string | null;
 }
 
@@ -220,7 +212,6 @@ const listed: Readonly<Record<(typeof LISTS)[number], (sandbox: Sandbox) => read
 /** Before the kind of a fault of deliveries: `lost-answer` is one of operations, too. */
 const OF_DELIVERIES = 'delivery:';
 
-/** Adds a fault from a text: `before,operation=createOrder,times=3`, or `delivery:cut,times=2`. */
 export function addFault({ faults }: Sandbox, text: string): void {
   const [kind = '', ...settings] = text.split(',').map((part) => part.trim());
   const fault = Object.fromEntries(settings.map((setting) => readSetting(setting, text)));
@@ -251,7 +242,6 @@ function readSetting(setting: string, text: string): readonly [name: string, val
 export interface Registered {
   readonly endpoint: Endpoint;
   readonly isNew: boolean;
-  /** a secret that was made for it, which is shown only once; `null` for none */
   readonly madeSecret: string | null;
   readonly isSecretGiven: boolean;
 }

@@ -5,11 +5,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { OWNER_ONLY } from '../../host/files.ts';
 
-/**
- * Writes the token of the sandbox on a port into a file that only this user can read.
- *
- * @returns why it could not; `null` if it did
- */
+/** Returns why only this user could not read the token; `null` if all is well. */
 export function keepToken(port: number, token: string): string | null {
   try {
     mkdirSync(folder(), { recursive: true, mode: 0o700 });
@@ -48,7 +44,6 @@ function fileOf(port: number): string {
   return join(folder(), NAME + port);
 }
 
-/** Removes the files of sandboxes that were killed. */
 function removeLeft(): void {
   for (const name of readdirSync(folder())) {
     if (!name.startsWith(NAME)) continue;

@@ -70,7 +70,6 @@ export async function runSandbox(options: RunSandboxOptions): Promise<ExitCode> 
   }
 }
 
-/** Its dashboard and its commands connect from this machine. */
 function refuseElsewhere(base: string): void {
   const { hostname } = new URL(base);
   if (isLoopback(hostname)) return;
@@ -93,14 +92,12 @@ function opened(options: RunSandboxOptions, onTry: (delivery: number) => void): 
   });
 }
 
-/** A plan by its name, or limits of its own: `perSecond=5,perMonth=100`. The sandbox checks them. */
 function planOf(text: string): PlanName | PlanLimits {
   if (!text.includes('=')) return text as PlanName;
   const limits = text.split(',').map((part) => namedValue('--plan', part));
   return Object.fromEntries(limits.map(([name, value]) => [name, Number(value)]));
 }
 
-/** Numbers, `true` and `false`, and for times also `30s`. The sandbox checks them. */
 function assumptionsOf(texts: readonly string[]): Partial<Assumptions> {
   const settings = texts.map((text) => {
     const [name, value] = namedValue('--assume', text);
@@ -117,7 +114,6 @@ function namedValue(option: string, text: string): readonly [name: string, value
   throw usageError(`${option} ${JSON.stringify(text)} must be name=value.`);
 }
 
-/** Makes a server answer as the whole sandbox: its control, its dashboard, and the service everywhere else. */
 function answerWith(server: Server, sandbox: Sandbox, token: string): void {
   const control = controlPath(sandbox, token);
   let dashboard: Promise<Hono> | undefined;

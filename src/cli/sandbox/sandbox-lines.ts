@@ -11,14 +11,11 @@ interface Start {
   readonly clock: 'real' | 'frozen';
   readonly json?: boolean;
   readonly isReopened: boolean;
-  /** what `--to` has registered */
   readonly registered: Registered | null;
 }
 
-/** Nobody needs to know of more at the start. */
 const MOST = 1_000;
 
-/** Says where the sandbox is and how to use it: to people, and to programs as the first line. */
 export function tellStart(sandbox: Sandbox, start: Start): void {
   const { base, clock, json = false, registered } = start;
   const apiKey = sandbox.keys.find(sandbox.apiKey) === null ? null : sandbox.apiKey;
@@ -75,7 +72,6 @@ function endpointLines(sandbox: Sandbox, { base, registered, json = false }: Sta
   });
 }
 
-/** Says at the end what has not been delivered. */
 export function tellLeft(sandbox: Sandbox, db: string | undefined): void {
   const left = waiting(sandbox);
   if (left === 0) return;
@@ -101,7 +97,6 @@ interface TryPrinting {
   readonly base: string;
 }
 
-/** Prints the last try of a delivery: a line for people, or a JSON document. Times are those of the sandbox. */
 export function printTry(sandbox: Sandbox, id: number, { json, base }: TryPrinting): void {
   const [delivery] = sandbox.deliveries.list({ before: id + 1, limit: 1 });
   const tried = sandbox.deliveries.tries(id).at(-1);

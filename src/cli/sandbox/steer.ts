@@ -30,13 +30,11 @@ interface SteeringOptions {
   readonly json?: boolean;
 }
 
-/** `hookbox sandbox advance` */
 export async function advance(duration: string, options: SteeringOptions): Promise<void> {
   const result = await steerPatiently<{ readonly now: string }>(options.at, { act: 'advance', duration });
   printed(result, result.now, options);
 }
 
-/** `hookbox sandbox retry` */
 export async function retry(ids: readonly number[], { at, json = false }: SteeringOptions): Promise<ExitCode> {
   let ok = 0;
   for (const delivery of ids) {
@@ -55,7 +53,6 @@ interface SendOptions extends SteeringOptions {
   readonly remove?: readonly string[];
 }
 
-/** `hookbox sandbox send` */
 export async function send(source: string, options: SendOptions): Promise<void> {
   await withOwnModule(options.events, () => sendByHand(source, options));
 }
@@ -80,7 +77,6 @@ async function sendByHand(source: string, options: SendOptions): Promise<void> {
     tell(`note: the clock of the sandbox is frozen. To deliver the event: ${steeringText(options.at, 'advance', '0')}`);
 }
 
-/** `hookbox sandbox fault` */
 export async function fault(
   text: string | undefined,
   options: SteeringOptions & { readonly clear?: boolean },
@@ -90,7 +86,6 @@ export async function fault(
   printList(await steer<Rows>(options.at, act), { ...options, wide: true });
 }
 
-/** `hookbox sandbox move` */
 export async function move(order: string, to: string, options: SteeringOptions): Promise<void> {
   printed(await steer(options.at, { act: 'move', order, to }), `${order} ${to}`, options);
 }
@@ -100,7 +95,6 @@ interface WebhookOptions extends SteeringOptions, SecretOptions {
   readonly remove?: boolean;
 }
 
-/** `hookbox sandbox webhook` */
 export async function webhook(text: string, options: WebhookOptions): Promise<void> {
   const { at, unsigned = false, remove = false, json = false } = options;
   const url = targetOf(text, true).href; // the sandbox knows whether it may send elsewhere
@@ -122,13 +116,11 @@ export async function webhook(text: string, options: WebhookOptions): Promise<vo
   print(done.madeSecret);
 }
 
-/** `hookbox sandbox key` */
 export async function key(options: SteeringOptions & { readonly permission?: readonly string[] }): Promise<void> {
   const made = await steer<CreatedKey>(options.at, { act: 'key', permissions: [...(options.permission ?? [])] });
   printed(made, made.key, options);
 }
 
-/** `hookbox sandbox list` */
 export async function list(what: (typeof LISTS)[number], options: SteeringOptions & WideOptions): Promise<void> {
   printList(await steer<Rows>(options.at, { act: 'list', what }), options);
 }
@@ -138,10 +130,8 @@ function printed(result: unknown, text: string, { json = false }: SteeringOption
   else print(text);
 }
 
-/** A list of the sandbox, as JSON has it. */
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** As a table of what they have in common, or a JSON document each. */
 function printList(rows: Rows, { json = false, ...wide }: SteeringOptions & WideOptions): void {
   if (json) for (const row of rows) printNdjson(row);
   else if (rows.length === 0) tell('No objects yet.');
@@ -159,10 +149,7 @@ function cellOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/**
- * Sends an action to a sandbox of this user on this machine, and resolves with its result. It has no time limit: a
- * clock that moves by days may wait for many deliveries.
- */
+/** Without a time limit: a clock that moves by days may wait for many deliveries. */
 async function steer<Result>(at: string, act: Act): Promise<Result> {
   const answer = await post(addressOf(at), JSON.stringify(act));
   const { status, result, message = `The sandbox returned ${status}.` } = answer;
@@ -172,9 +159,7 @@ async function steer<Result>(at: string, act: Act): Promise<Result> {
 
 const LOOK_EVERY_MS = 1_000;
 
-/**
- * Steers as `steer` does, and says for which receiver it waits, once for each try that takes longer than a moment.
- */
+/** Steers, and says for which receiver it waits, once for each slow try. */
 async function steerPatiently<Result>(at: string, act: Act): Promise<Result> {
   const told = new Set<string>();
   let before: ReadonlySet<string> = new Set();
@@ -207,7 +192,6 @@ async function steerPatiently<Result>(at: string, act: Act): Promise<Result> {
   }
 }
 
-/** Another machine has no sandbox of this user. */
 function addressOf(at: string): URL {
   const whole = withScheme(at);
   const url = URL.canParse(whole) ? new URL(whole) : null;

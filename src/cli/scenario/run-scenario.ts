@@ -13,19 +13,17 @@ export interface EndedDelivery extends PlannedDelivery {
   readonly outcome: DeliveryEnd['outcome'] | 'rejected' | 'accepted';
   readonly attempts: readonly DeliveryAttempt[];
   readonly copies: readonly DeliveryAttempt[];
-  /** how the last manual retry ended, with every try; `null` where there was none */
+  /** how the last manual retry ended */
   readonly byHand: DeliveryEnd | null;
 }
 
 export interface ScenarioRun {
   readonly plan: Plan;
-  /** in the order of the plan */
   readonly deliveries: readonly EndedDelivery[];
-  /** each try and each copy of one, in the order in which they ended */
+  /** tries and copies, in the order in which they ended */
   readonly requests: readonly DeliveryAttempt[];
   readonly deadLetters: number;
   readonly findings: Findings | null;
-  /** on the service's clock */
   readonly tookMs: number;
   readonly interrupted: boolean;
 }
@@ -33,25 +31,18 @@ export interface ScenarioRun {
 interface RunOptions {
   readonly seed: number;
   readonly receiver: ScenarioReceiver;
-  /** real time divided by this; no time at all unless set */
   readonly timeScale?: number | undefined;
   readonly signal: AbortSignal;
-  /** called at the beginning with how many of its events the receiver holds already */
   readonly onKnown: (count: number) => void;
-  /** called when the receiver has events left to handle at the end, with how many */
   readonly onWait: (count: number) => void;
-  /** called after each request, with how much of the scenario is over, from 0 to 1 */
+  /** @param share - how much of the scenario is over, from 0 to 1 */
   readonly onAttempt: (attempt: DeliveryAttempt, share: number) => void;
 }
 
 /** What is due when the receiver goes down or comes up finds it so. */
 const AHEAD_MS = 1;
 
-/**
- * Plays a scenario to a receiver, from the first delivery until nothing is left to send.
- *
- * @throws CommandError for what the file cannot mean
- */
+/** @throws CommandError for what the file cannot mean */
 export async function runScenario(scenario: Scenario, options: RunOptions): Promise<ScenarioRun> {
   const { seed, receiver, timeScale, onAttempt, onKnown, onWait } = options;
   const plan = planOf(scenario, seed);
@@ -108,7 +99,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     await Promise.all(service.deadLetters.map(async (letter) => retried.set(letter, await service.retry(letter))));
   }
 
-  /** A dead letter whose retry fails is followed by another. */
+  /** If a retry fails, another dead letter takes its place. */
   function lastRetryOf({ deadLetter }: Pick<DeliveryEnd, 'deadLetter'>): DeliveryEnd | null {
     const end = deadLetter === undefined ? undefined : retried.get(deadLetter);
     return end === undefined ? null : (lastRetryOf(end) ?? end);
@@ -133,22 +124,17 @@ interface PlannedDelivery extends EventLabel {
   readonly index: number;
   readonly given: ScenarioDelivery;
   readonly body: Uint8Array;
-  /** milliseconds since the start */
   readonly at: number;
   readonly faults: FaultPlan;
 }
 
 export interface Plan {
   readonly deliveries: readonly PlannedDelivery[];
-  /** what the service has sent under each id, without forgeries */
+  /** without forgeries */
   readonly events: ReadonlyMap<string, Uint8Array>;
 }
 
-/**
- * Plans every delivery of a scenario. The same seed gives the same bytes and the same faults.
- *
- * @throws CommandError for what the file cannot mean
- */
+/** The same seed gives the same bytes and the same faults. */
 export function planOf(scenario: Scenario, seed: number): Plan {
   const named = new Map<string, readonly Uint8Array[]>();
   const events = new Map<string, Uint8Array>();
@@ -189,7 +175,7 @@ function bodiesOf(
   index: number,
   named: ReadonlyMap<string, readonly Uint8Array[]>,
 ): readonly Uint8Array[] {
-  const given = deliveries[index] as ScenarioDelivery; // an index of this list
+  const given = deliveries[index] as ScenarioDelivery;
   const { type, again, fixture: file, body, count } = given;
   if (body !== undefined) return [Buffer.from(body)];
   if (again !== undefined) {
@@ -209,7 +195,7 @@ function bodiesOf(
   }
   return Array.from({ length: count }, (_, n) => {
     const created = new Date(Date.parse(startAt) + (given.created ?? given.at) + n * given.every);
-    return eventBody(type as EventType, given, { seed, created, key: `${index}/${n}`, n }); // as there is no other source
+    return eventBody(type as EventType, given, { seed, created, key: `${index}/${n}`, n });
   });
 }
 
@@ -220,7 +206,7 @@ interface NewEvent {
   readonly n: number;
 }
 
-/** An event like its fixture, with numbers as they stand there, about an order, cart or product of its own. */
+/** An event like its fixture, about an order, cart or product of its own. */
 function eventBody(type: EventType, { subject = '', data = {} }: ScenarioDelivery, made: NewEvent): Uint8Array {
   const { seed, created, key, n } = made;
   const event = parseExactly(fixture(type).toString()) as { readonly data: object }; // as every fixture of a type
@@ -237,7 +223,7 @@ function eventBody(type: EventType, { subject = '', data = {} }: ScenarioDeliver
   return Buffer.from(writtenExactly(all));
 }
 
-/** The faults that the file gives to a try; figures that it leaves open come from the seed. */
+/** The seed chooses the figures that the file leaves open. */
 function ownFaults(given: readonly AttemptFaults[], seed: number, ...key: readonly number[]): FaultPlan {
   return (_id, attempt) => {
     const faults = given[attempt - 1] ?? [];

@@ -171,11 +171,9 @@ const scenarioSchema = z.strictObject({
     .prefault({}),
 });
 
-/** A scenario file that was read, with what it leaves open filled in. */
 export type Scenario = z.output<typeof scenarioSchema>;
 export type ScenarioDelivery = Scenario['deliveries'][number];
 export type HandlerBehaviour = z.output<typeof behaviour>;
-/** What goes wrong with one try, as the file says it. */
 export type AttemptFaults = z.output<typeof attemptFaults>;
 
 export interface LoadedScenario {
@@ -190,11 +188,7 @@ export function shippedScenarios(): readonly string[] {
     .toSorted();
 }
 
-/**
- * Reads a scenario: a file, standard input for `-`, or one that hookbox brings by its name.
- *
- * @throws CommandError that names the file, the place in it and what is expected there
- */
+/** @throws CommandError that names the file, the place in it and what is expected there */
 export async function loadScenario(fileOrName: string): Promise<LoadedScenario> {
   const shipped = shippedScenarios();
   const isFile = fileOrName === '-' || fileOrName.includes(sep) || existsSync(fileOrName);
@@ -226,7 +220,6 @@ function shippedFolder(): string {
   return join(fixturesFolder(), 'scenarios');
 }
 
-/** `hookbox scenario list` */
 export async function listScenarios({ json = false }: { readonly json?: boolean }): Promise<void> {
   const names = shippedScenarios();
   const all = [];
@@ -239,7 +232,6 @@ export async function listScenarios({ json = false }: { readonly json?: boolean 
   for (const { name, about } of all) print(`${name.padEnd(width)}  ${about}`);
 }
 
-/** `hookbox scenario schema` */
 export async function printScenarioSchema(): Promise<void> {
   printJson(z.toJSONSchema(scenarioSchema, { io: 'input' }));
 }

@@ -21,23 +21,19 @@ import { existingInbox } from '../shared/inbox.ts';
 import { addressOf } from '../shared/listen.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-file.ts';
 
-/** What the inbox of a receiver holds about one event. */
 export interface EventFinding {
   readonly id: string;
   readonly body: Uint8Array | null;
   readonly state: string;
   readonly redeliveries: number;
-  /** attempts of its handler that succeeded */
   readonly processed: number;
-  /** rows that its handler has written; `null` where that cannot be known */
   readonly effects: number | null;
-  /** its type, where no handler takes it; `null` otherwise */
+  /** `null` if a handler takes it */
   readonly untakenType: string | null;
 }
 
 export interface Findings {
   readonly events: readonly EventFinding[];
-  /** handler runs with `ctx.superseded`; `null` where that cannot be known */
   readonly superseded: number | null;
 }
 
@@ -46,21 +42,17 @@ export interface ScenarioReceiver extends AsyncDisposable {
   readonly secret: string;
   goDown(): Promise<void>;
   comeUp(): Promise<void>;
-  /** Whether the service may send to it: a receiver elsewhere cannot be stopped. */
   reachable(): boolean;
   keepUp(): Promise<void>;
-  /** How many of these events it holds already. */
   known(ids: readonly string[]): Promise<number>;
   /**
-   * Waits until nothing is left to do, and reads the inbox; `null` where it cannot be read.
+   * Waits until the events are handled; `null` without an inbox.
    *
    * @param ids - the events to look for; the built-in receiver returns all of its events
-   * @param onWait - called when it takes a while, with how many events are not handled yet
    */
   findings(ids: readonly string[], onWait: (count: number) => void): Promise<Findings | null>;
 }
 
-/** Nothing needs longer, unless something is wrong; then the scenario is judged by what is there. */
 export const PATIENCE_MS = 30_000;
 
 interface Running {
@@ -71,10 +63,7 @@ interface Running {
 
 const HOST = '127.0.0.1';
 
-/**
- * A receiver in this process: SQLite in a temporary file, and handlers that write a row for each event. When it is down,
- * all of it is: its server, its handlers and its inbox.
- */
+/** SQLite in a temporary file, and handlers that write a row for each event. Down means server, handlers and inbox. */
 export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise<ScenarioReceiver> {
   const folder = mkdtempSync(join(tmpdir(), 'hookbox-scenario-'));
   const file = join(folder, 'inbox.db');
@@ -162,7 +151,7 @@ function effectsIn(file: string): ReadonlyMap<string, number> {
   const database = openConnection(file, { readonly: true });
   const rows = database
     .prepare('SELECT event_id AS id, count(*) AS effects FROM scenario_effects GROUP BY event_id')
-    .all() as readonly { readonly id: string; readonly effects: number }[]; // the columns of the statement
+    .all() as readonly { readonly id: string; readonly effects: number }[];
   database.close();
   return new Map(rows.map(({ id, effects }) => [id, effects]));
 }
@@ -181,12 +170,7 @@ async function listen(server: Server, port: number): Promise<void> {
   }
 }
 
-/**
- * A receiver that the user runs. While it is down, nothing is sent to it.
- *
- * @param stored - its inbox, if it can be read
- * @throws CommandError when there is no inbox
- */
+/** @throws CommandError without an inbox */
 export async function remoteReceiver(
   url: URL,
   secret: string,
@@ -228,7 +212,6 @@ export async function remoteReceiver(
   };
 }
 
-/** The types that some processor of an endpoint has handled lately, as the inbox has them; `*` for all of them. */
 async function typesHandledLately(options: DbOptions, endpoint: string): Promise<ReadonlySet<string>> {
   if (isInPostgres(options)) {
     const { typesOnPostgres } = await import('../shared/postgres-inbox.ts');
@@ -237,7 +220,7 @@ async function typesHandledLately(options: DbOptions, endpoint: string): Promise
   const database = openConnection(options.db, { readonly: true, fileMustExist: true });
   const rows = database.prepare(HANDLED_TYPES).all({ endpoint, since: seenSince(Date.now()) });
   database.close();
-  return new Set(rows.map((row) => (row as { readonly type: string }).type)); // the column of the statement
+  return new Set(rows.map((row) => (row as { readonly type: string }).type));
 }
 
 const PAGE = 500;
@@ -252,11 +235,7 @@ async function allEvents(inbox: Inbox): Promise<readonly StoredEvent[]> {
   }
 }
 
-/**
- * Reads events until nothing is left to do for any of them, or patience is at its end.
- *
- * @param isUntaken - whether no handler takes an event, so that waiting is of no use
- */
+/** @param isUntaken - whether no handler takes an event, so that waiting is of no use */
 async function whenSettled(
   read: () => Promise<readonly StoredEvent[]>,
   onWait: (count: number) => void,

@@ -22,7 +22,6 @@ export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {
   readonly json?: boolean;
 }
 
-/** Plays a scenario, prints how it went, and resolves with how to exit. */
 export async function runAndReport(fileOrName: string, options: ScenarioRunOptions): Promise<ExitCode> {
   const { seed = randomInt(2 ** 32), timeScale, json = false, verbose = false } = options;
   const { name, scenario } = await loadScenario(fileOrName);
@@ -95,7 +94,6 @@ type Report = ReturnType<typeof reportOn>;
 
 const DELIVERED_BY_HAND = 'delivered-by-hand';
 
-/** What a scenario was and how it went; the same seed gives the same. */
 function reportOn(
   scenario: string,
   seed: number,
@@ -124,7 +122,6 @@ function reportOn(
   return {
     scenario,
     seed,
-    /** `null` where nothing was missed, but not everything could be checked */
     met: interrupted || missed ? false : unchecked ? null : true,
     interrupted,
     sender: {
@@ -137,21 +134,18 @@ function reportOn(
       faults: faults.length,
       faultKinds: countsOf(faults),
       forged: deliveries.filter(({ given }) => given.forged !== undefined).length,
-      /** on its clock */
       ms: Math.round(tookMs),
     },
-    /** `null` where its inbox could not be read */
     receiver: findings && {
       stored: events.length,
       redeliveries: sum(events, ({ redeliveries }) => redeliveries),
       processed: sum(events, ({ state }) => Number(state === 'processed')),
       dead: sum(events, ({ state }) => Number(state === 'dead')),
-      /** `null` where only its own handlers know */
       effects: events.some(({ effects }) => effects === null) ? null : sum(events, ({ effects }) => effects ?? 0),
     },
     expectations,
     deliveries: reported,
-    /** of all deliveries; without times, which depend on how fast the machine is */
+    /** without times, which depend on the machine */
     fingerprint: createHash('sha256')
       .update(JSON.stringify(reported, (key, value: unknown) => (key === 'at' ? undefined : value)))
       .digest('hex')
@@ -192,13 +186,11 @@ function printReport({ scenario, seed, sender, receiver, expectations, fingerpri
   }
 }
 
-/** The most frequent first. */
 function countsOf(names: readonly string[]): Readonly<Record<string, number>> {
   const groups = [...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length] as const);
   return Object.fromEntries(groups.toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
 }
 
-/** The two largest units that are not zero. */
 export function inWords(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1_000);
@@ -212,7 +204,6 @@ export function inWords(ms: number): string {
   return shown.map(([amount, unit]) => `${amount} ${unit}`).join(' ');
 }
 
-/** A time since the start as `hh:mm:ss`. */
 function asClock(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];

@@ -11,15 +11,12 @@ export interface Forwarded {
   readonly body: Uint8Array;
   readonly signature: string | undefined;
   readonly contentType: string | undefined;
-  /** another `serve` has forwarded it already */
   readonly wasForwarded: boolean;
 }
 
-/** Forwards deliveries to another server, with the bytes and the signature that came. */
 interface Forwarder {
-  /** Returns at once; the result is reported. */
   forward(delivery: Forwarded): void;
-  /** Sends what waits, for some seconds at most, and resolves when nothing is in progress. */
+  /** Sends what waits, for some seconds at most. */
   close(): Promise<void>;
 }
 
@@ -29,7 +26,6 @@ export const FORWARDED_HEADER = 'X-Hookbox-Forwarded';
 const CONCURRENCY = 16;
 /** A server that is too slow must not fill the memory with bodies. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** What a waiting delivery takes besides its body. */
 const OVERHEAD_BYTES = 1_024;
 const CLOSE_MS = 10_000;
 const ANSWER_CHARACTERS = 200;

@@ -28,7 +28,6 @@ import { reporter, type AttemptReport, type DeliveryReport, type Output } from '
 
 export interface ServeOptions extends ListenOptions, DbOptions {
   readonly path: string;
-  /** `null` accepts unsigned deliveries */
   readonly secret: string | null | undefined;
   readonly handlers?: Handlers;
   readonly events?: EventSchemas;
@@ -37,7 +36,6 @@ export interface ServeOptions extends ListenOptions, DbOptions {
   readonly verbose?: boolean;
 }
 
-/** Receives until a signal says to stop, and resolves with it once all work in progress is done. */
 export async function serve(options: ServeOptions): Promise<StopSignal> {
   const { path, secret, handlers = {}, forwardTo } = options;
   const stopped = stopSignal();
@@ -70,11 +68,7 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
   }
 }
 
-/**
- * The handlers that a module exports, as its default or as `handlers`, and the schemas of its own types as `events`.
- *
- * @throws CommandError that says what is wrong with the module
- */
+/** @throws CommandError that says what is wrong with the module */
 export async function loadHandlers(file: string): Promise<{ handlers: Handlers; events: EventSchemas }> {
   const module = await importOwn(file);
   // A CommonJS module is its own default export, with what it exports inside.
@@ -142,11 +136,9 @@ interface WebhookServerOptions {
   readonly path: string;
   readonly handled: readonly string[] | '*';
   readonly delivered: (report: DeliveryReport) => void;
-  /** called for each accepted delivery, after the response */
   readonly accepted: (delivery: Forwarded) => void;
 }
 
-/** An HTTP server that takes deliveries in at one path, and reports each. */
 function webhookServer({ receiver, path, handled, delivered, accepted }: WebhookServerOptions): Server {
   const handle = webhookHandler({
     async receive(delivery) {
@@ -164,7 +156,6 @@ function webhookServer({ receiver, path, handled, delivered, accepted }: Webhook
     const { outcome, event, acceptance } = noted;
     if (outcome === undefined) return;
     const type = event?.type ?? null;
-    // Without any handlers, the start has said so.
     const isHandled = handled.length === 0 || handled === '*' || (type !== null && handled.includes(type));
     delivered({
       kind: 'delivery',
@@ -195,7 +186,6 @@ function webhookServer({ receiver, path, handled, delivered, accepted }: Webhook
     const error = { code: 'NOT_FOUND', message: `Send deliveries to ${path}.` };
     response.writeHead(404, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error }));
     if (request.method !== 'POST') return;
-    // Perhaps the service was given another path.
     const reason = `no webhook at ${asked}`;
     const nothing = { type: null, id: null, conflict: false, invalid: false, issue: null, unhandled: false } as const;
     delivered({ kind: 'delivery', at: new Date(), status: 404, outcome: 'rejected', ms: 0, reason, ...nothing });

@@ -25,7 +25,6 @@ interface ServeCommandOptions extends DbOptions, SecretOptions {
   readonly verbose?: boolean;
 }
 
-/** `hookbox serve` */
 export async function startServing(file: string | undefined, options: ServeCommandOptions): Promise<void> {
   try {
     const signal = await (options.watch === true ? watched : served)(file, options);
@@ -60,7 +59,6 @@ async function served(file: string | undefined, options: ServeCommandOptions): P
   });
 }
 
-/** The message that ends the other process as a signal would. */
 const STOP = 'stop';
 const LOOK_EVERY_MS = 100;
 /** Editors and builds write several files, and a file in several steps. */

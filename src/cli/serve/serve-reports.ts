@@ -5,14 +5,12 @@ import { invalidText, print, printNdjson, styled, tell, tenths, tookText } from 
 
 export type Output = 'interactive' | 'compact' | 'ndjson';
 
-/** What `serve` reports, a line each; as NDJSON they are printed as they are, but for the decimals of `ms`. */
 type ServeReport = DeliveryReport | AttemptReport | ForwardReport;
 
 export interface DeliveryReport {
   readonly kind: 'delivery';
   readonly at: Date;
   readonly status: number;
-  /** `stored`, `duplicate`, `rejected` or `unavailable` */
   readonly outcome: string;
   readonly type: string | null;
   readonly id: string | null;
@@ -22,16 +20,13 @@ export interface DeliveryReport {
   readonly conflict: boolean;
   /** authentic, but it fits no schema: stored as dead */
   readonly invalid: boolean;
-  /** the first field that does not fit, and why, without its value */
   readonly issue: Issue | null;
-  /** stored, and no handler handles its type */
   readonly unhandled: boolean;
 }
 
 export interface AttemptReport {
   readonly kind: 'attempt';
   readonly at: Date;
-  /** `lost`: its lease ran out, and it runs again */
   readonly outcome: 'processed' | 'failed' | 'dead' | 'interrupted' | 'lost';
   readonly type: string | null;
   readonly id: string;
@@ -40,7 +35,6 @@ export interface AttemptReport {
   /** what the handler threw; on `processed`, after its transaction was committed */
   readonly error: string | null;
   readonly stack: string | null;
-  /** when a failed one runs again */
   readonly againAt: Date | null;
 }
 
@@ -53,15 +47,9 @@ export interface ForwardReport {
   readonly ms: number;
   readonly to: string;
   readonly answer: string | null;
-  /** why there was no answer, or why it was not sent */
   readonly problem: string | null;
 }
 
-/**
- * Prints reports: aligned and coloured for people, plain lines for logs, or JSON for programs.
- *
- * @param verbose - also the stacks of errors, apart from the lines
- */
 export function reporter(output: Output, verbose: boolean): (report: ServeReport) => void {
   return (report) => {
     if (output === 'ndjson') printNdjson({ ...report, ms: tenths(report.ms) });
@@ -75,7 +63,6 @@ export function reporter(output: Output, verbose: boolean): (report: ServeReport
 interface Line {
   readonly word: string;
   readonly good: boolean;
-  /** the event, or why there is none */
   readonly subject: string;
   readonly details: string;
 }

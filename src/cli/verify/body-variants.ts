@@ -2,10 +2,8 @@ import { brotliDecompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } 
 import { mistakes, type Found, type Mistakes } from './causes.ts';
 import { jsonWritings } from './json-writings.ts';
 
-/** Bytes that may have been signed instead of the body. */
 export interface BodyVariant {
   readonly bytes: Uint8Array;
-  /** `null` for the body as it is */
   readonly found: Found | null;
 }
 
@@ -14,10 +12,10 @@ export interface OtherBody {
   readonly body: Uint8Array;
 }
 
-/** Up to this size every writing of the JSON is tried, and up to the next the usual ones. */
+/** Above this size, only the usual writings of JSON are tried; above the next, none. */
 const SMALL_BYTES = 32 * 1024;
 const MEDIUM_BYTES = 2 * 1024 * 1024;
-/** Beyond this, which is several times what a receiver takes, only the newlines at the end are tried. */
+/** Several times what a receiver takes; beyond it, only the newlines at the end are tried. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
 type Content = Uint8Array | string | null;
@@ -25,7 +23,7 @@ type Content = Uint8Array | string | null;
 /** What a mistake makes of a body: nothing where it returns `null` or throws. */
 type Make = (body: Buffer) => Content | readonly Content[];
 
-/** What usually happens to a body on its way, the simplest first. Nothing is made before it is asked for. */
+/** The simplest first, each made when it is needed. */
 export function* bodyVariants(body: Buffer, others: readonly OtherBody[]): Generator<BodyVariant> {
   const seen = new Set([body.toString('latin1')]);
   for (const [content, found] of candidates(body, others)) {
@@ -94,7 +92,6 @@ const latin1 =
   (body) =>
     change(body.toString('latin1')).map((text) => (text === null ? null : Buffer.from(text, 'latin1')));
 
-/** Changes a body that is UTF-8. */
 const utf8 =
   (change: (text: string) => Content | readonly Content[]): Make =>
   (body) => {
@@ -104,7 +101,6 @@ const utf8 =
 
 const MARK = '\u00ef\u00bb\u00bf';
 
-/** What programs write in place of the body's text. */
 const MISTAKEN_VALUES = [
   '{}',
   'null',
@@ -182,7 +178,6 @@ const CHANGES: Mistakes<Make> = [
     'the URL-encoded body (for example, %7B for {)': (body) => encodeURIComponent(body.toString()),
     'the URL-decoded body': (body) => decodeURIComponent(body.toString()),
   }),
-  // A text that was read in one encoding and written in another.
   ...mistakes<Make>('character-encoding', OVER, {
     'the UTF-8 body decoded as Latin-1': (body) => body.toString('latin1'),
     'the UTF-8 body decoded as Windows-1252': (body) => new TextDecoder('windows-1252').decode(body),
@@ -237,7 +232,6 @@ function gzipped(body: Buffer, level: number): readonly Buffer[] {
   });
 }
 
-/** What a program has left of a body, if the body is only that. */
 export function leftOfBody(body: Uint8Array): Found | null {
   if (body.byteLength === 0) return { cause: 'empty-body', what: 'your body is empty: other code read it first' };
   const text = body.byteLength > 64 ? '' : Buffer.from(body).toString().trim();

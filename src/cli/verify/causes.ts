@@ -131,16 +131,13 @@ export const CAUSES = {
 
 export type Cause = keyof typeof CAUSES;
 
-/** A mistake, and what exactly was found. */
 export interface Found {
   readonly cause: Cause;
   readonly what: string;
 }
 
-/** The mistakes of one cause: what was found, and how to make the same mistake. */
 export type Mistakes<Make> = readonly (readonly [found: Found, make: Make])[];
 
-/** @param before - begins each text of what was found */
 export function mistakes<Make>(cause: Cause, before: string, makes: Readonly<Record<string, Make>>): Mistakes<Make> {
   return Object.entries(makes).map(([what, make]) => [{ cause, what: before + what }, make]);
 }

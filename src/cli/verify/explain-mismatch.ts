@@ -23,7 +23,6 @@ interface VerifyOptions extends SecretOptions {
   readonly json?: boolean;
 }
 
-/** `hookbox verify` */
 export async function verifyBody(file: string, options: VerifyOptions): Promise<ExitCode> {
   const { signature, explain = false, also, oldSecretFile, json = false } = options;
   if (signature === '') throw usageError('--signature is empty. Pass the value of X-Signature.');
@@ -89,18 +88,14 @@ export interface Mismatch {
 }
 
 interface Explanation {
-  /** there is nothing to explain */
   readonly valid: boolean;
-  /** with every one of these mistakes, the signature is right; `false` when nothing that was tried fits */
   readonly explained: boolean;
   /** never hold a secret or a signature that would be right */
   readonly mistakes: readonly (Found & { readonly meaning: string; readonly fix: string })[];
-  /** how much was tried until it was explained */
   readonly tried: {
     readonly bodies: number;
     readonly secrets: number;
     readonly schemes: number;
-    /** signatures that were computed */
     readonly signatures: number;
     /** beside those in how a signature is written */
     readonly causes: readonly Cause[];
@@ -112,10 +107,7 @@ interface Explanation {
 /** Pairs of mistakes are tried until so many bytes were hashed: about half a second. */
 const PAIR_BYTES = 256 * 1024 * 1024;
 
-/**
- * Makes the usual mistakes until one of them, or two together, give that signature. How the signature is written may be
- * wrong besides.
- */
+/** Makes the usual mistakes until one of them, or two together, give that signature. */
 export function explainMismatch({ body, signature, secret, oldSecrets = [], others = [] }: Mismatch): Explanation {
   const readings = signatureReadings(signature);
   const asItIs: BodyVariant = { bytes: body, found: null };
@@ -171,7 +163,7 @@ export function explainMismatch({ body, signature, secret, oldSecrets = [], othe
   };
 }
 
-/** Finds the reading that a digest fits. One that was cut off fits by its beginning. */
+/** Finds the reading that a digest fits; a truncated one fits by its beginning. */
 function matcher(readings: readonly Reading[]): (digits: string) => Reading | null {
   const whole = new Map(readings.toReversed().map((reading) => [reading.digits, reading]));
   const cut = readings.filter(({ found }) => found.some(({ cause }) => cause === 'truncated'));

@@ -2,16 +2,10 @@ import { AMOUNTS } from '../../sender/event-json.ts';
 
 interface Writing {
   readonly text: string;
-  /** in what it differs from the text it was made of */
   readonly how: string;
 }
 
-/**
- * The ways in which programs write the same JSON, without the one it is written in; none for a text that is no JSON object
- * or list, or is nested too deep.
- *
- * @param every - all of them, which takes time; otherwise the usual ones
- */
+/** How programs write the same JSON object or list; nothing for other texts, and for one that is nested too deep. */
 export function* jsonWritings(text: string, every: boolean): Generator<Writing> {
   const value = readJson(text);
   if (value === null || value instanceof Token || isDeep(value)) return;
@@ -64,7 +58,6 @@ function isDeep(node: Node, levels = 0): boolean {
 interface Layout {
   readonly comma: string;
   readonly colon: string;
-  /** of a level; `null` for one line */
   readonly indent: string | null;
   readonly newline: string;
 }
@@ -103,7 +96,6 @@ function reorder(node: Node, order: (a: string, b: string) => number): Node {
   return Object.fromEntries(entries.map(([key, item]) => [key, reorder(item, order)]));
 }
 
-/** The ways to write one part of the JSON, the usual ones first. */
 type Ways<Way> = readonly (readonly [how: string, way: Way])[];
 
 const oneLine = (comma: string, colon: string): Layout => ({ comma, colon, indent: null, newline: '' });
@@ -140,7 +132,7 @@ const NUMBERS: Ways<Write> = [
   ['with every number as a float (2.0 for 2)', float],
 ];
 
-/** No u flag: a character beyond the BMP is written as two escapes. */
+/** Without the u flag, a character beyond the BMP becomes two escapes. */
 function escaped(json: string, which: RegExp): string {
   return json.replaceAll(which, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -163,7 +155,6 @@ function dotNet(token: Token, key: string): string {
   return `"${inner.replaceAll(/[<>&'+`\u007f-\uffff]/g, (unit) => `\\u${digits(unit)}`)}"`;
 }
 
-/** As the bodies in fixtures/ have them. */
 const FIXTURE_ORDER =
   'object id type created data status product_id merchant_id user_id last_activity total_value item_count ' +
   'previous_quantity current_quantity location_id total currency items quantity price estimated_ready_time ' +

@@ -4,11 +4,9 @@ import { mistakes, type Cause, type Found, type Mistakes } from './causes.ts';
 
 export interface KeyVariant {
   readonly key: Buffer;
-  /** `null` for the secret as it was given */
   readonly found: Found | null;
 }
 
-/** The secret, the old ones, and what usually happens to a secret on its way into a variable. */
 export function keyVariants(secret: string, oldSecrets: readonly string[]): readonly KeyVariant[] {
   const variants = new Map<string, KeyVariant>();
   const add = (key: string | Buffer, found: Found | null): void => {
@@ -26,7 +24,6 @@ export function keyVariants(secret: string, oldSecrets: readonly string[]): read
 const WITH = 'the signature was computed with ';
 const QUOTED = /^(["'`])(.*)\1$/s;
 
-/** The capture of a pattern; nothing where it does not match. */
 function captured(pattern: RegExp, text: string, group = 1): readonly string[] {
   const found = pattern.exec(text)?.[group];
   return found === undefined ? [] : [found];
@@ -39,7 +36,6 @@ const withoutPrefix = (secret: string): readonly string[] => captured(/^[A-Za-z]
 const named = (secret: string): readonly string[] =>
   secret.endsWith('=') ? [] : captured(/^(?:export\s+)?[A-Za-z_]\w*\s*=\s*["']?(.+?)["']?$/s, secret);
 
-/** The keys that a mistake makes of a secret without white space around it. */
 type MakeKeys = (secret: string) => readonly (string | Buffer)[];
 
 const KEYS: Mistakes<MakeKeys> = [
@@ -101,7 +97,6 @@ const KEYS: Mistakes<MakeKeys> = [
 ];
 
 export interface Scheme {
-  /** `null` for the right one */
   readonly found: Found | null;
   readonly digits: (key: Buffer, body: Uint8Array) => string;
 }
@@ -109,10 +104,8 @@ export interface Scheme {
 /** HMAC-SHA256 of the body alone (interface 6.3). */
 export const RIGHT_SCHEME: Scheme = { found: null, digits: (key, body) => hmac('sha256', key, body) };
 
-/** Other ways that people, libraries and other services sign. */
 export function otherSchemes(body: Uint8Array, signature: string): readonly Scheme[] {
   const { id, times } = envelopeOf(body);
-  // As some services write it before a signature: `t=1700000000,v1=…`.
   const known = [...captured(/\bt=(\d{9,14})\b/, signature), ...times];
   return [
     ...[...ALGORITHMS, ...SWAPPED].map(([found, digits]): Scheme => ({ found, digits })),
@@ -157,7 +150,6 @@ function after(prefix: string, what: string): Scheme {
   };
 }
 
-/** What others sign before the body: its id, and its time in each usual form. */
 function envelopeOf(body: Uint8Array): { readonly id: string; readonly times: readonly string[] } {
   const start = Buffer.from(body.subarray(0, 4_096)).toString();
   const [id = ''] = captured(/"id"\s*:\s*"([^"\\]*)"/, start);
@@ -199,7 +191,7 @@ interface Peeled {
   readonly found: readonly Found[];
 }
 
-/** Every way to read a signature that is not written as it should be; the one as it stands comes first. */
+/** The signature as it stands comes first. */
 export function signatureReadings(signature: string): readonly Reading[] {
   const peeled = peel(signature);
   const parts = peeled.text.split(/[\s,;]+/).filter((part) => part.length >= FEWEST_DIGITS);
@@ -211,14 +203,12 @@ export function signatureReadings(signature: string): readonly Reading[] {
   ];
 }
 
-/** The digits in what a tool has printed around them: `SHA2-256(stdin)= …`, `…  -`. */
 function embedded(signature: string): readonly Reading[] {
   const [run, ...more] = signature.match(/(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])/gi) ?? [];
   if (run === undefined || more.length > 0 || run === signature) return [];
   return readingsOf({ text: run, found: [found('surroundings', 'the value contains other text besides the digits')] });
 }
 
-/** Takes off what may stand around the digits, layer by layer. */
 function peel(signature: string, before: readonly Found[] = []): Peeled {
   let text = signature;
   const layers: Found[] = [...before];
