@@ -163,34 +163,14 @@ export function hasAllThatIsWritten(json: Uint8Array, left: number): boolean {
 /** Two readers that disagree on which of two equal keys counts would disagree on what was signed. */
 export function findDuplicateKey(text: string): string | null {
   const seen = new Set<string>();
-  let depth = 0;
-  let expectKey = false;
-  for (let at = 0; at < text.length; at += 1) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE: {
-        const end = closingQuote(text, at);
-        if (expectKey) {
-          expectKey = false;
-          const key = unquoted(text.slice(at, end + 1));
-          if (seen.has(key)) return key;
-          seen.add(key);
-        }
-        at = end;
-        break;
-      }
-      case OPEN_BRACE:
-      case OPEN_BRACKET:
-        depth += 1;
-        expectKey = depth === 1;
-        break;
-      case CLOSE_BRACE:
-      case CLOSE_BRACKET:
-        depth -= 1;
-        break;
-      case COMMA:
-        expectKey = depth === 1;
-        break;
-    }
+  const tokens = new JsonTokens(text);
+  tokens.next(); // into the object
+  while (tokens.next()) {
+    if (tokens.kind === '{' || tokens.kind === '[') tokens.leave();
+    if (tokens.kind !== 'name') continue;
+    const key = unquoted(tokens.written());
+    if (seen.has(key)) return key;
+    seen.add(key);
   }
   return null;
 }

@@ -138,7 +138,7 @@ function writeSlowly(sent: ClientRequest, body: Uint8Array, ms: number): void {
 }
 
 /** Never rejects; a failure of the body becomes a note. */
-async function readAnswer(received: IncomingMessage): Promise<Answer> {
+export async function readAnswer(received: IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = [];
   let size = 0;
   let note: string | null = null;

@@ -4,7 +4,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { clearTimeout, delay, performance, setTimeout } from '../../host/real-timers.ts';
 import type { EventType } from '../../events/event-types.ts';
-import { isSuccess } from '../../sender/deliver.ts';
+import { isSuccess, readAnswer } from '../../sender/deliver.ts';
 import { signBody } from '../../signing/signature.ts';
 import { buildEvent } from '../../testing/build-event.ts';
 import { connectionFailure } from '../shared/unreachable.ts';
@@ -279,7 +279,6 @@ export function agentFor(url: URL, maxSockets = 1): Agent {
   return url.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
 }
 
-const MAX_ANSWER_BYTES = 64 * 1024;
 const BODY_PATIENCE_MS = 1_000;
 
 /** Sends one request, on a new connection unless `agent` is set. Does not follow redirects. */
@@ -302,10 +301,11 @@ async function exchange(url: URL, parts: RequestParts, { patienceMs, signal: sto
     void writing.then(() => isOpen() && sent.end());
     const [received] = (await responding) as [IncomingMessage];
     const ms = performance.now() - began;
-    const text = await textOf(received);
+    const bodyTimer = setTimeout(() => received.destroy(), BODY_PATIENCE_MS);
+    const { status, body: text } = await readAnswer(received).finally(() => clearTimeout(bodyTimer));
     stop.throwIfAborted();
     if (!sent.writableFinished) sent.destroy();
-    const { statusCode: status = 0, headers, complete: ended } = received;
+    const { headers, complete: ended } = received;
     return { status, headers, body: text, ended, ms, onUsedConnection: sent.reusedSocket };
   } catch (failure) {
     stop.throwIfAborted();
@@ -315,23 +315,6 @@ async function exchange(url: URL, parts: RequestParts, { patienceMs, signal: sto
   } finally {
     if (parts.agent === undefined) agent.destroy();
   }
-}
-
-async function textOf(received: IncomingMessage): Promise<string> {
-  const timer = setTimeout(() => received.destroy(), BODY_PATIENCE_MS);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of received as AsyncIterable<Buffer>) {
-      if (size < MAX_ANSWER_BYTES) chunks.push(chunk);
-      size += chunk.byteLength;
-    }
-  } catch {
-    // cut off
-  } finally {
-    clearTimeout(timer);
-  }
-  return Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString();
 }
 
 /** `12 ms` or `1.2 s`. */

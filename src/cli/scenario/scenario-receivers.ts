@@ -9,14 +9,13 @@ import { PermanentError } from '../../errors.ts';
 import { delay, performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
-import { seenSince } from '../../inbox/rules/processors.ts';
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
-import { HANDLED_TYPES } from '../../inbox/sqlite/sql/named-statements.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
 import type { Handlers } from '../../processing/handlers.ts';
+import { operationsOf } from '../../ops/operations-of.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
-import { isInPostgres, type DbOptions } from '../shared/options.ts';
+import type { DbOptions } from '../shared/options.ts';
 import { existingInbox } from '../shared/inbox.ts';
 import { addressOf } from '../shared/listen.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-file.ts';
@@ -198,10 +197,12 @@ export async function remoteReceiver(
     async keepUp() {},
     known: async (ids) => (await events(ids)).length,
     async findings(ids, onWait) {
-      if (inbox === null || stored === null) return null;
-      const taken = await typesHandledLately(stored, endpoint);
-      const isUntaken = ({ state, type }: StoredEvent): boolean =>
-        state === 'ignored' || (state === 'pending' && !taken.has('*') && !taken.has(type ?? ''));
+      if (inbox === null) return null;
+      const stored = await events(ids);
+      const waits = await operationsOf(inbox).waits(stored, Date.now());
+      const unclaimed = new Set(stored.filter((_, n) => waits[n]?.reason === 'no processor').map(({ id }) => id));
+      const isUntaken = ({ state, id }: StoredEvent): boolean =>
+        state === 'ignored' || (state === 'pending' && unclaimed.has(id));
       const found = await whenSettled(() => events(ids), onWait, isUntaken);
       const findings = found.map((event) => findingOf(inbox, event, null, isUntaken(event)));
       return { events: await Promise.all(findings), superseded: null };
@@ -210,17 +211,6 @@ export async function remoteReceiver(
       await inbox?.close();
     },
   };
-}
-
-async function typesHandledLately(options: DbOptions, endpoint: string): Promise<ReadonlySet<string>> {
-  if (isInPostgres(options)) {
-    const { typesOnPostgres } = await import('../shared/postgres-inbox.ts');
-    return typesOnPostgres(options, endpoint);
-  }
-  const database = openConnection(options.db, { readonly: true, fileMustExist: true });
-  const rows = database.prepare(HANDLED_TYPES).all({ endpoint, since: seenSince(Date.now()) });
-  database.close();
-  return new Set(rows.map((row) => (row as { readonly type: string }).type));
 }
 
 const PAGE = 500;

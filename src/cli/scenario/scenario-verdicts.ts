@@ -16,11 +16,14 @@ export function verdictsOn({ expect }: Scenario, run: ScenarioRun): readonly Ver
   return [
     ...[...Map.groupBy(run.deliveries, ({ index }) => index).values()].flatMap(onDeliveries),
     ...onStatuses(expect.statuses, run.requests.map(statusOf)),
-    ...COUNTS.flatMap((row) => onCount(row, expect[row.key], run)),
+    ...Object.entries(COUNTS).flatMap(([key, row]) => {
+      const expected = expect[key as keyof typeof COUNTS];
+      return expected === undefined ? [] : onCount(row, expected, run);
+    }),
   ];
 }
 
-function none(expectation: string, others: readonly string[]): Verdict {
+function noOthers(expectation: string, others: readonly string[]): Verdict {
   return { expectation, met: others.length === 0, found: summed(others) };
 }
 
@@ -40,22 +43,18 @@ function onDeliveries(group: readonly EndedDelivery[]): readonly Verdict[] {
   if (statuses !== undefined) {
     const text = statuses.map(nameOfStatus).join(', ');
     const found = group.map(({ attempts }) => attempts.map(statusOf).join(', '));
-    verdicts.push(
-      none(
-        `${what} gets ${text}`,
-        found.filter((one) => one !== text),
-      ),
-    );
+    const others = found.filter((one) => one !== text);
+    verdicts.push(noOthers(`${what} gets ${text}`, others));
   }
   const ofCopies = (expectedOfCopies ?? statuses)?.map(nameOfStatus);
   const copies = group.flatMap((end) => (end.byHand ?? end).copies).map(statusOf);
   if (ofCopies !== undefined && copies.length > 0) {
     const others = copies.filter((status) => !ofCopies.includes(status));
-    verdicts.push(none(`copies of ${what} get ${[...new Set(ofCopies)].join(' or ')}`, others));
+    verdicts.push(noOthers(`copies of ${what} get ${[...new Set(ofCopies)].join(' or ')}`, others));
   }
   if (outcome !== undefined) {
     const others = group.map((end) => end.outcome).filter((found) => found !== outcome);
-    verdicts.push(none(`${what} is ${outcome}`, others));
+    verdicts.push(noOthers(`${what} is ${outcome}`, others));
   }
   return verdicts;
 }
@@ -66,86 +65,77 @@ function onStatuses(expected: Readonly<Record<string, number>>, found: readonly 
     return equal(what, count, found.filter((one) => one === status).length);
   });
   const others = found.filter((status) => !(status in expected));
-  return verdicts.length === 0 ? [] : [...verdicts, none('no other responses', others)];
+  return verdicts.length === 0 ? [] : [...verdicts, noOthers('no other responses', others)];
 }
 
-/** What the receiver stored, against what the service sent. */
-interface Stored extends Findings {
-  readonly sent: ReadonlyMap<string, Uint8Array>;
-}
+/** The run, and what the receiver stored. */
+interface Judged extends Findings, Pick<ScenarioRun, 'plan' | 'requests' | 'deadLetters'> {}
 
-/** An expectation that is a number; `once` is the same for every event. */
 interface CountRow {
-  readonly key: 'faults' | 'deadLetters' | 'stored' | 'handled' | 'redeliveries' | 'dead' | 'superseded';
   readonly what: string;
-  readonly ofRun?: (run: ScenarioRun) => number;
   /** `null` if only the built-in receiver knows */
-  readonly inInbox?: (stored: Stored) => number | null;
-  readonly once?: string;
-  /** what is not once */
-  readonly wrong?: (stored: Stored) => readonly string[];
+  readonly count: (judged: Judged) => number | null;
+  readonly needsInbox?: boolean;
+  /** the expectation "once", and what does not meet it */
+  readonly once?: readonly [expectation: string, wrong: (judged: Judged) => readonly string[]];
 }
 
-const COUNTS: readonly CountRow[] = [
-  { key: 'faults', what: 'faults', ofRun: ({ requests }) => faultsIn(requests).length },
-  { key: 'deadLetters', what: 'dead letters', ofRun: ({ deadLetters }) => deadLetters },
-  {
-    key: 'stored',
+const COUNTS = {
+  faults: { what: 'faults', count: ({ requests }) => faultsIn(requests).length, needsInbox: false },
+  deadLetters: { what: 'dead letters', count: ({ deadLetters }) => deadLetters, needsInbox: false },
+  stored: {
     what: 'events stored',
-    inInbox: ({ events }) => events.length,
-    once: 'every event is stored once',
-    wrong: (stored) => [...whyNotStored(stored), ...missing(stored)],
+    count: ({ events }) => events.length,
+    once: ['every event is stored once', notStored],
   },
-  {
-    key: 'handled',
+  handled: {
     what: 'events handled once',
-    inInbox: ({ events }) => events.filter((event) => whyNotHandled(event) === null).length,
-    once: 'every event is handled once',
-    wrong: (stored) => [...stored.events.map(whyNotHandled).filter((why) => why !== null), ...missing(stored)],
+    count: ({ events }) => events.filter((event) => whyNotHandled(event) === null).length,
+    once: ['every event is handled once', notHandled],
   },
-  {
-    key: 'redeliveries',
-    what: 'redeliveries',
-    inInbox: ({ events }) => sum(events, ({ redeliveries }) => redeliveries),
-  },
-  { key: 'dead', what: 'dead events', inInbox: ({ events }) => sum(events, ({ state }) => Number(state === 'dead')) },
-  { key: 'superseded', what: 'handler runs with ctx.superseded', inInbox: ({ superseded }) => superseded },
-];
+  redeliveries: { what: 'redeliveries', count: ({ events }) => sum(events, ({ redeliveries }) => redeliveries) },
+  dead: { what: 'dead events', count: ({ events }) => sum(events, ({ state }) => Number(state === 'dead')) },
+  superseded: { what: 'handler runs with ctx.superseded', count: ({ superseded }) => superseded },
+} as const satisfies Readonly<Record<string, CountRow>>;
 
-function onCount(row: CountRow, expected: number | 'once' | undefined, run: ScenarioRun): readonly Verdict[] {
-  if (expected === undefined) return [];
-  const { what, ofRun, inInbox, once = '', wrong } = row;
-  const notChecked = (why: string): readonly Verdict[] => {
-    const expectation = expected === 'once' ? once : `${what}: ${expected}`;
-    return [{ expectation, met: null, found: `not checked: ${why}` }];
-  };
-  if (ofRun !== undefined && expected !== 'once') return [equal(what, expected, ofRun(run))];
-  if (run.findings === null) return notChecked('pass the inbox of the receiver with --db');
-  const stored = { ...run.findings, sent: run.plan.events };
+function onCount(
+  { what, count, needsInbox = true, once }: CountRow,
+  expected: number | 'once',
+  run: ScenarioRun,
+): Verdict {
+  const expectation = expected === 'once' ? (once?.[0] ?? what) : `${what}: ${expected}`;
+  const notChecked = (why: string): Verdict => ({ expectation, met: null, found: `not checked: ${why}` });
+  if (needsInbox && run.findings === null) return notChecked('pass the inbox of the receiver with --db');
+  const judged = { ...run, events: [], superseded: null, ...run.findings };
   if (expected === 'once') {
-    const found = wrong?.(stored) ?? [];
+    const found = once?.[1](judged) ?? [];
     const more = found.length > 3 ? `, and ${found.length - 3} more` : '';
-    return [{ expectation: once, met: found.length === 0, found: found.slice(0, 3).join(', ') + more }];
+    return { expectation, met: found.length === 0, found: found.slice(0, 3).join(', ') + more };
   }
-  const count = inInbox?.(stored) ?? null;
-  return count === null ? notChecked('only the built-in receiver can count them') : [equal(what, expected, count)];
+  const found = count(judged);
+  return found === null ? notChecked('only the built-in receiver can count them') : equal(what, expected, found);
 }
 
-/** Events with other bytes, twice there, or never sent by the service. */
-function whyNotStored({ sent, events }: Stored): readonly string[] {
+/** Events with other bytes, twice there, missing, or never sent by the service. */
+function notStored(judged: Judged): readonly string[] {
   const seen = new Set<string>();
-  return events.flatMap(({ id, body }) => {
-    const original = sent.get(id);
+  const wrong = judged.events.flatMap(({ id, body }) => {
+    const original = judged.plan.events.get(id);
     if (original === undefined) return `the service never sent ${id}`;
     if (seen.has(id)) return `${id} is stored twice`;
     seen.add(id);
     return body === null || Buffer.compare(body, original) !== 0 ? `${id} has a different body` : [];
   });
+  return [...wrong, ...missing(judged)];
 }
 
-function missing({ sent, events }: Stored): readonly string[] {
+function notHandled(judged: Judged): readonly string[] {
+  return [...judged.events.flatMap((event) => whyNotHandled(event) ?? []), ...missing(judged)];
+}
+
+function missing({ plan, events }: Judged): readonly string[] {
   const stored = new Set(events.map(({ id }) => id));
-  return [...sent.keys()].filter((id) => !stored.has(id)).map((id) => `${id} is missing`);
+  return [...plan.events.keys()].filter((id) => !stored.has(id)).map((id) => `${id} is missing`);
 }
 
 function whyNotHandled({ id, state, processed, effects, untakenType }: EventFinding): string | null {

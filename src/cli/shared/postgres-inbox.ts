@@ -1,14 +1,11 @@
 import { InboxOpenError, InboxUnavailableError } from '../../errors.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import type { Inbox } from '../../inbox/contract.ts';
-import { databaseTime } from '../../inbox/postgres/database-time.ts';
-import { handledTypesOf } from '../../inbox/postgres/engine/due-events.ts';
 import { migrations } from '../../inbox/postgres/opening/schema.ts';
 import { migrationScript, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
 import { lookAtSchema, onServer, openSchema } from '../../inbox/postgres/opening/open.ts';
 import { postgresInbox } from '../../inbox/postgres/postgres-inbox.ts';
 import { assertSchema, tablesIn } from '../../inbox/postgres/sql/tables.ts';
-import { seenSince } from '../../inbox/rules/processors.ts';
 import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, shownInbox, type DbOptions } from './options.ts';
 import { CommandError, EXIT, print, printJson, tell, usageError, type ExitCode } from './output.ts';
@@ -35,18 +32,6 @@ export async function isOnPostgres(options: DbOptions): Promise<boolean> {
   } catch (failure) {
     throw explained(failure, options);
   }
-}
-
-/** The types that some processor of an endpoint has handled lately. */
-export async function typesOnPostgres(options: DbOptions, endpoint: string): Promise<ReadonlySet<string>> {
-  const { db, schema = USUAL_SCHEMA } = options;
-  const types = await onServer(db, async (session) => {
-    const time = databaseTime();
-    await time.follow(session);
-    const since = seenSince(time.toDatabase(Date.now()));
-    return handledTypesOf({ session, t: tablesIn(schema) }, endpoint, since);
-  });
-  return new Set(types === '*' ? ['*'] : types);
 }
 
 /** A failure of a server, with what the user of a command can do. */

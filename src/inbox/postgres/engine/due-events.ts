@@ -187,7 +187,7 @@ function dueEventOf(row: DueRow): DueEvent {
   return { ...row, created: createdOf(row), bytes: 0, front: frontOf(row) };
 }
 
-export async function handledTypesOf(
+async function handledTypesOf(
   { session, t }: Reading,
   endpoint: string,
   since: number,
