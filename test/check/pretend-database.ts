@@ -21,20 +21,12 @@ export class PretendDatabase {
     return isNew;
   }
 
-  /** What is to happen once for each event. */
   async bookOrder(eventId: string): Promise<void> {
     await delay(LATENCY_MS);
     this.#orders.push(eventId);
   }
 
-  /** What an endpoint can tell of an event, its row in the inbox and the work apart. */
   whatBecameOf(id: string): { readonly rows: number; readonly count: number } {
     return { rows: this.#events.has(id) ? 1 : 0, count: this.#orders.filter((one) => one === id).length };
-  }
-
-  /** How many effects an event had; a stored one that waits to be booked counts as one. */
-  effects(id: string): number {
-    const { rows, count } = this.whatBecameOf(id);
-    return Math.max(rows, count);
   }
 }

@@ -6,9 +6,8 @@ import { createReceiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 import { check, findingOf, probesWith, SECRET } from './checking.ts';
-import { rightEndpoint } from './right-endpoint.ts';
+import { handWritten } from './hand-written.ts';
 import { scriptedEndpoint } from './scripted-endpoint.ts';
-import { processesDuplicates } from './wrong-endpoints/processes-duplicates.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -40,7 +39,7 @@ describe('an endpoint that puts deliveries off', () => {
     ['429', answerOf(429)],
     ['503 with Retry-After', answerOf(503, '1')],
   ])('and is right otherwise is not accused: above 20 a second it says %s', async (_, later) => {
-    const report = await check(limited(rightEndpoint(SECRET), 20, () => later));
+    const report = await check(limited(handWritten(SECRET), 20, () => later));
 
     expect(probesWith(report, 'fault')).toEqual([]);
     expect(probesWith(report, 'unknown')).toEqual([]);
@@ -50,14 +49,14 @@ describe('an endpoint that puts deliveries off', () => {
 
   it('may name the time as a date', async () => {
     const inASecond = () => answerOf(429, new Date(Date.now() + A_SECOND_MS).toUTCString());
-    const report = await check(limited(rightEndpoint(SECRET), 10, inASecond), { only: ['every-type'] });
+    const report = await check(limited(handWritten(SECRET), 10, inASecond), { only: ['every-type'] });
 
     expect(report.probes[1]).toMatchObject({ name: 'every-type', verdict: 'pass' });
     expect(report.probes[1]?.note).toContain('as the endpoint asked');
   });
 
   it('is found to process duplicates all the same', async () => {
-    const report = await check(limited(processesDuplicates(SECRET), 20, () => answerOf(429, '1')));
+    const report = await check(limited(handWritten(SECRET, 'processesDuplicates'), 20, () => answerOf(429, '1')));
 
     expect(probesWith(report, 'fault')).toEqual(['duplicates', 'duplicates-at-once']);
   });

@@ -125,3 +125,27 @@ describe('an answer whose body does not end', () => {
     expect(valid?.ms).toBeLessThan(5_000);
   });
 });
+
+describe('raw-bytes', () => {
+  it('sends bodies that parsing and writing again would change', async () => {
+    const bodies: string[] = [];
+    await check(
+      scriptedEndpoint(({ body, right }) => {
+        bodies.push(body.toString());
+        return right;
+      }),
+      { only: ['raw-bytes'] },
+    );
+    const [, spaced, numbers = '', escaped = '', turned] = bodies;
+
+    expect(bodies).toHaveLength(5);
+    for (const body of bodies.slice(1)) expect(JSON.stringify(JSON.parse(body))).not.toBe(body);
+    expect(spaced).toMatch(/^\{\n {3}"id": "[^]*\}\r\n$/);
+    expect(numbers.match(/"price":6\.50[,}]/g)).toHaveLength(1);
+    expect(numbers.match(/"total":3\.005e1[,}]/g)).toHaveLength(1);
+    expect(escaped).toContain(String.raw`"currency":"\u0055\u0053D"`);
+    expect(turned).toMatch(/^\{\n "data": \{/);
+    expect(JSON.parse(numbers)).toMatchObject({ data: { total: 30.05, items: [{ price: 6.5 }, {}] } });
+    expect(JSON.parse(escaped)).toMatchObject({ data: { currency: 'USD' } });
+  });
+});

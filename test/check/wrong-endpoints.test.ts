@@ -1,32 +1,19 @@
-import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { probeNames, type ProbeName } from '../../src/cli/check/probe-names.ts';
 import { check, findingOf, probesWith, SECRET } from './checking.ts';
-import { rightEndpoint } from './right-endpoint.ts';
-import { acceptsForged } from './wrong-endpoints/accepts-forged.ts';
-import { acceptsUnsigned } from './wrong-endpoints/accepts-unsigned.ts';
-import { answersLate, MAIL_MS } from './wrong-endpoints/answers-late.ts';
-import { cutsLargeBodies } from './wrong-endpoints/cuts-large-bodies.ts';
-import { failsOnUnknownTypes } from './wrong-endpoints/fails-on-unknown-types.ts';
-import { lenientSignature } from './wrong-endpoints/lenient-signature.ts';
-import { looksBeforeInserting } from './wrong-endpoints/looks-before-inserting.ts';
-import { parsesFirst } from './wrong-endpoints/parses-first.ts';
-import { processesDuplicates } from './wrong-endpoints/processes-duplicates.ts';
-import { reserialises } from './wrong-endpoints/reserialises.ts';
-import { storesAfterAnswer } from './wrong-endpoints/stores-after-answer.ts';
+import { handWritten, MAIL_MS, type Mistake } from './hand-written.ts';
 
 interface Expected {
-  readonly endpoint: (secret: string) => RequestListener;
+  readonly mistake: Mistake;
   readonly faults: readonly ProbeName[];
   readonly warnings?: readonly ProbeName[];
   /** where it is more than one: how many of the things a probe sends are found to be treated wrongly */
   readonly findings?: Partial<Readonly<Record<ProbeName, number>>>;
-  readonly deadlineMs?: number;
 }
 
 describe('a check of an endpoint written by hand', () => {
   it('finds nothing wrong with a right one', async () => {
-    const report = await check(rightEndpoint(SECRET));
+    const report = await check(handWritten(SECRET));
 
     expect(report.probes.flatMap(({ findings }) => findings)).toEqual([]);
     expect(report).toMatchObject({ full: true, marks: { passed: probeNames.length, judged: probeNames.length } });
@@ -36,52 +23,49 @@ describe('a check of an endpoint written by hand', () => {
     [
       'accepts forged deliveries',
       {
-        endpoint: acceptsForged,
+        mistake: 'acceptsForged',
         faults: ['unsigned', 'tampered-body', 'tampered-signature', 'foreign-signature', 'forged-malformed-json'],
         warnings: ['signature-form'],
         findings: { unsigned: 2, 'tampered-signature': 2, 'signature-form': 3 },
       },
     ],
-    ['accepts unsigned deliveries', { endpoint: acceptsUnsigned, faults: ['unsigned'], findings: { unsigned: 2 } }],
-    ['answers before it stores', { endpoint: storesAfterAnswer, faults: ['stored-first'] }],
-    ['parses before it verifies', { endpoint: parsesFirst, faults: ['forged-malformed-json'] }],
-    ['processes duplicates', { endpoint: processesDuplicates, faults: ['duplicates', 'duplicates-at-once'] }],
-    ['processes duplicates that come at once', { endpoint: looksBeforeInserting, faults: ['duplicates-at-once'] }],
+    ['accepts unsigned deliveries', { mistake: 'acceptsUnsigned', faults: ['unsigned'], findings: { unsigned: 2 } }],
+    ['answers before it stores', { mistake: 'storesAfterAnswer', faults: ['stored-first'] }],
+    ['parses before it verifies', { mistake: 'parsesFirst', faults: ['forged-malformed-json'] }],
+    ['processes duplicates', { mistake: 'processesDuplicates', faults: ['duplicates', 'duplicates-at-once'] }],
+    ['processes duplicates that come at once', { mistake: 'looksBeforeInserting', faults: ['duplicates-at-once'] }],
     [
       'writes the body again before it verifies',
-      { endpoint: reserialises, faults: ['raw-bytes'], warnings: ['invalid-utf8'], findings: { 'raw-bytes': 4 } },
+      { mistake: 'reserialises', faults: ['raw-bytes'], warnings: ['invalid-utf8'], findings: { 'raw-bytes': 4 } },
     ],
-    ['fails on types it does not know', { endpoint: failsOnUnknownTypes, faults: ['unknown-type'] }],
+    ['fails on types it does not know', { mistake: 'failsOnUnknownTypes', faults: ['unknown-type'] }],
     [
       'compares signatures leniently',
-      { endpoint: lenientSignature, faults: [], warnings: ['signature-form'], findings: { 'signature-form': 3 } },
+      { mistake: 'lenientSignature', faults: [], warnings: ['signature-form'], findings: { 'signature-form': 3 } },
     ],
-    ['cuts the connection of large bodies', { endpoint: cutsLargeBodies, faults: ['one-mebibyte', 'two-mebibytes'] }],
+    ['cuts the connection of large bodies', { mistake: 'cutsLargeBodies', faults: ['one-mebibyte', 'two-mebibytes'] }],
   ];
 
-  it.each(wrong)(
-    'finds that it %s, and nothing else',
-    async (_, { endpoint, faults, warnings = [], findings = {}, deadlineMs }) => {
-      const report = await check(endpoint(SECRET), { deadlineMs });
+  it.each(wrong)('finds that it %s, and nothing else', async (_, { mistake, faults, warnings = [], findings = {} }) => {
+    const report = await check(handWritten(SECRET, mistake));
 
-      expect(probesWith(report, 'fault')).toEqual(faults);
-      expect(probesWith(report, 'warning')).toEqual(warnings);
-      expect(probesWith(report, 'unknown')).toEqual([]);
-      for (const { name, findings: found, verdict } of report.probes) {
-        expect([name, found.length]).toEqual([name, findings[name] ?? (verdict === 'pass' ? 0 : 1)]);
-      }
-      for (const { sent, received, why, mend } of report.probes.flatMap(({ findings }) => findings)) {
-        for (const text of [sent, received, why, mend]) expect(text).toMatch(/\S/);
-      }
-      expect(JSON.stringify(report)).not.toContain(SECRET);
-    },
-  );
+    expect(probesWith(report, 'fault')).toEqual(faults);
+    expect(probesWith(report, 'warning')).toEqual(warnings);
+    expect(probesWith(report, 'unknown')).toEqual([]);
+    for (const { name, findings: found, verdict } of report.probes) {
+      expect([name, found.length]).toEqual([name, findings[name] ?? (verdict === 'pass' ? 0 : 1)]);
+    }
+    for (const { sent, received, why, mend } of report.probes.flatMap(({ findings }) => findings)) {
+      for (const text of [sent, received, why, mend]) expect(text).toMatch(/\S/);
+    }
+    expect(JSON.stringify(report)).not.toContain(SECRET);
+  });
 });
 
 describe('a check of an endpoint that answers late', () => {
   it('finds it at once, and sends nothing more', async () => {
     let deliveries = 0;
-    const late = answersLate(SECRET);
+    const late = handWritten(SECRET, 'answersLate');
     const report = await check(
       (request, response) => {
         if (request.method === 'POST') deliveries += 1;
@@ -102,7 +86,7 @@ describe('a check of an endpoint that answers late', () => {
 
   it('finds nothing else where it is given the time', async () => {
     const only = ['unsigned', 'stored-first', 'duplicates-at-once', 'in-time'] as const;
-    const report = await check(answersLate(SECRET), { deadlineMs: MAIL_MS * 10, only });
+    const report = await check(handWritten(SECRET, 'answersLate'), { deadlineMs: MAIL_MS * 10, only });
 
     expect(probesWith(report, 'pass')).toEqual(['valid', ...only]);
   });
