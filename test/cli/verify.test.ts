@@ -102,56 +102,38 @@ interface Made {
 
 const OLD = 'the secret before it';
 
-/** The list of issue 5: each mistake, as it is made of a body. */
+/** One mistake of each kind of option; test/explain makes all others. */
 const MISTAKES: readonly (readonly [cause: string, make: (bytes: Buffer) => Made])[] = [
   ['re-serialised', (bytes) => ({ given: JSON.stringify(JSON.parse(bytes.toString()), null, 2) })],
-  ['re-serialised', (bytes) => ({ claimed: signBody(JSON.stringify(JSON.parse(bytes.toString()), null, 2), SECRET) })],
-  ['trailing-newline', (bytes) => ({ given: `${bytes.toString()}\n` })],
-  ['trailing-newline', (bytes) => ({ claimed: signBody(`${bytes.toString()}\n`, SECRET) })],
-  ['base64-body', (bytes) => ({ given: bytes.toString('base64') })],
-  ['base64-body', (bytes) => ({ claimed: signBody(bytes.toString('base64'), SECRET) })],
-  ['uppercase-hex', (bytes) => ({ claimed: signBody(bytes, SECRET).toUpperCase() })],
   ['prefix', (bytes) => ({ claimed: `sha256=${signBody(bytes, SECRET)}` })],
   ['secret-white-space', () => ({ env: { SIGNING_SECRET: `${SECRET}\n` } })],
-  ['secret-white-space', (bytes) => ({ claimed: signBody(bytes, `${SECRET}\n`) })],
   ['old-secret', (bytes) => ({ claimed: signBody(bytes, OLD), env: { SIGNING_SECRET_OLD: OLD } })],
   [
     'old-secret',
     (bytes) => ({ claimed: signBody(bytes, OLD), args: () => ['--old-secret-file', file('old.txt', `${OLD}\n`)] }),
   ],
-  ['wrong-bytes', (bytes) => ({ given: bytes.toString().replace('evt_', 'evt-') })],
   ['wrong-bytes', (bytes) => ({ claimed: signBody(bytes, 'quite another') })],
 ];
 
-function explain(
-  bytes: Buffer,
-  { given = bytes, claimed = signBody(bytes, SECRET), env = {}, args = () => [] }: Made,
-  json: boolean,
-): Promise<Ran> {
+function explain({ given = body, claimed = signature, env = {}, args = () => [] }: Made, json = false): Promise<Ran> {
   const path = file('given.json', given);
   const options = ['--signature', claimed, '--explain', ...args(), ...(json ? ['--json'] : [])];
   return runHookbox(['verify', path, ...options], { env });
 }
 
-describe.each(['order.created', 'cart.abandoned'])('hookbox verify --explain with %s', (name) => {
-  const bytes = fixture(name);
-
+describe('hookbox verify --explain', () => {
   it.each(MISTAKES)('names %s', async (cause, make) => {
-    const ran = await explain(bytes, make(bytes), true);
+    const ran = await explain(make(body), true);
     expect(ran).toMatchObject({ code: 1, stderr: '' });
     const printed = JSON.parse(ran.stdout) as { explained: boolean; mistakes: readonly { readonly cause: string }[] };
     expect(printed).toMatchObject({ valid: false, explained: cause !== 'wrong-bytes' });
     expect(printed.mistakes.map((mistake) => mistake.cause)).toEqual([cause]);
-    expect(ran.stdout).not.toContain(SECRET);
-    expect(ran.stdout).not.toContain(OLD);
-    expect(ran.stdout).not.toContain(signBody(bytes, SECRET));
+    for (const secret of [SECRET, OLD, signature]) expect(ran.stdout).not.toContain(secret);
   });
-});
 
-describe('hookbox verify --explain', () => {
   it('says what was found, what it means and what to do', async () => {
     const written = JSON.stringify(JSON.parse(body.toString()));
-    const ran = await explain(body, { given: written, claimed: `sha256=${signature}` }, false);
+    const ran = await explain({ given: written, claimed: `sha256=${signature}` });
     expect(ran).toEqual({
       code: 1,
       stderr: '',
@@ -171,7 +153,7 @@ describe('hookbox verify --explain', () => {
   });
 
   it('says what was tried and what was not when nothing fits', async () => {
-    const { stdout } = await explain(body, { claimed: 'f'.repeat(64) }, false);
+    const { stdout } = await explain({ claimed: 'f'.repeat(64) });
     expect(stdout).toMatch(/^not valid\n\nwrong-bytes: no known mistake leads to this signature\n/);
     expect(stdout).toMatch(
       /\nTried: \d+ forms of the body, \d+ forms of the secret, \d+ ways to sign, and every pair of these: trailing-newline, /,
@@ -185,20 +167,20 @@ describe('hookbox verify --explain', () => {
   it('finds the body that a signature belongs to', async () => {
     const others = ['order.ready', 'order.completed'].map((name) => file(`${name}.json`, fixture(name)));
     const claimed = signBody(fixture('order.completed'), SECRET);
-    const { code, stdout } = await explain(body, { claimed, args: () => ['--also', ...others] }, false);
+    const { code, stdout } = await explain({ claimed, args: () => ['--also', ...others] });
     expect(code).toBe(1);
     expect(stdout).toContain(`other-body: the signature belongs to ${others[1]}\n`);
   });
 
   it('says it when there is nothing to compare with', async () => {
-    const { code, stdout } = await explain(body, { claimed: 'hello' }, false);
+    const { code, stdout } = await explain({ claimed: 'hello' });
     expect(code).toBe(1);
     expect(stdout).toContain('malformed-signature: the signature has 5 characters\n');
     expect(stdout).not.toContain('Tried');
   });
 
   it('is not coloured in a pipe', async () => {
-    const { stdout } = await explain(body, { claimed: 'hello', env: { NO_COLOR: '1' } }, false);
+    const { stdout } = await explain({ claimed: 'hello', env: { NO_COLOR: '1' } });
     // oxlint-disable-next-line no-control-regex -- that is what colours are made of
     expect(stdout).not.toMatch(/\u001b/);
   });

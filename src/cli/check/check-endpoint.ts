@@ -8,9 +8,9 @@ import { secretOf, type SecretOptions } from '../shared/secret.ts';
 import { givenHeaders } from '../shared/sending.ts';
 import { UnreachableError, whyUnreachable } from '../shared/unreachable.ts';
 import { ADVICE, type Advice } from './advice.ts';
-import { CheckRun, duration } from './check-run.ts';
+import { CheckRun, duration, type RunSettings } from './check-run.ts';
 import { fault, outcome, unknown, type ProbeOutcome, type Verdict } from './findings.ts';
-import { PROBES, probeNames, type ProbeName } from './probe-names.ts';
+import { probeNames, PROBES, type ProbeName } from './probe-names.ts';
 import { RUN } from './probes.ts';
 
 interface CheckCommandOptions extends SecretOptions {
@@ -55,18 +55,10 @@ export async function checkAndReport(url: string, options: CheckCommandOptions):
   if (report.probes.every(({ verdict }) => verdict === 'unknown')) return EXIT.partial;
 }
 
-export interface CheckOptions {
+export interface CheckOptions extends Partial<Omit<RunSettings, 'url' | 'secret'>> {
   readonly secret: string;
-  /** contains `{id}` */
-  readonly effects?: string | undefined;
-  /** and `valid` */
   readonly only?: readonly ProbeName[] | undefined;
   readonly skip?: readonly ProbeName[] | undefined;
-  readonly deadlineMs?: number | undefined;
-  /** how long an effect may take to appear */
-  readonly settleMs?: number | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly signal?: AbortSignal | undefined;
   /** gets how the id of every event begins */
   readonly onStart?: (ids: string) => void;
   readonly onResult?: (result: ProbeResult) => void;
@@ -79,23 +71,10 @@ interface ProbeResult extends ProbeOutcome {
   readonly ms: number;
 }
 
-export interface CheckReport {
-  readonly url: string;
-  readonly ids: string;
-  readonly deadlineMs: number;
-  readonly interrupted: boolean;
-  readonly marks: {
-    readonly passed: number;
-    /** without the unknown ones */
-    readonly judged: number;
-    readonly probes: number;
-  };
-  readonly full: boolean;
-  readonly probes: readonly ProbeResult[];
-}
+export type CheckReport = Awaited<ReturnType<typeof checkEndpoint>>;
 
 /** What cannot be seen from outside is `unknown`, never a pass or a fault. */
-export async function checkEndpoint(address: string | URL, options: CheckOptions): Promise<CheckReport> {
+export async function checkEndpoint(address: string | URL, options: CheckOptions) {
   const { secret, effects, deadlineMs = 10_000, settleMs = 1_500, headers = {}, only, skip = [] } = options;
   const { signal = new AbortController().signal } = options;
   const url = new URL(address);

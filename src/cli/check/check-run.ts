@@ -17,7 +17,7 @@ export interface CheckEvent {
   readonly what: string;
 }
 
-interface RunSettings {
+export interface RunSettings {
   readonly url: URL;
   readonly secret: string;
   /** contains `{id}` */

@@ -42,14 +42,13 @@ function refusal(status: number, message: string): Response {
   return Response.json({ message }, { status });
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly result?: unknown;
-  readonly message?: string;
-}
+export type Answer = Awaited<ReturnType<typeof answerTo>>;
 
-async function answerTo(sandbox: Sandbox, text: string): Promise<Answer> {
-  const parsed = actSchema.safeParse(text);
+async function answerTo(
+  sandbox: Sandbox,
+  text: string,
+): Promise<{ readonly status: number; readonly result?: unknown; readonly message?: string }> {
+  const parsed = actSchema.safeParse(jsonOrNull(text));
   if (!parsed.success) {
     return {
       status: 422,
@@ -70,35 +69,32 @@ function statusOf(failure: unknown): number {
   return { [EXIT.usage as number]: 422, [EXIT.notFound as number]: 404 }[failure.exitCode] ?? 409;
 }
 
-const json = z.string().transform((text, context) => {
+function jsonOrNull(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text);
   } catch {
-    context.addIssue('not JSON');
-    return z.NEVER;
+    return null;
   }
-});
+}
 
-const actSchema = json.pipe(
-  z.discriminatedUnion('act', [
-    z.strictObject({ act: z.literal('advance'), duration: z.string() }),
-    z.strictObject({ act: z.literal('retry'), delivery: z.int() }),
-    z.strictObject({ act: z.literal('fault'), fault: z.string() }),
-    z.strictObject({ act: z.literal('clear-faults') }),
-    z.strictObject({ act: z.literal('move'), order: z.string(), to: z.string() }),
-    z.strictObject({
-      act: z.literal('webhook'),
-      url: z.string(),
-      secret: z.string().nullable(),
-      unsigned: z.boolean(),
-    }),
-    z.strictObject({ act: z.literal('unhook'), url: z.string() }),
-    z.strictObject({ act: z.literal('key'), permissions: z.array(z.string()) }),
-    z.strictObject({ act: z.literal('send'), type: z.string(), data: z.record(z.string(), z.unknown()) }),
-    z.strictObject({ act: z.literal('under-way') }),
-    z.strictObject({ act: z.literal('list'), what: z.enum(LISTS) }),
-  ]),
-);
+const actSchema = z.discriminatedUnion('act', [
+  z.strictObject({ act: z.literal('advance'), duration: z.string() }),
+  z.strictObject({ act: z.literal('retry'), delivery: z.int() }),
+  z.strictObject({ act: z.literal('fault'), fault: z.string() }),
+  z.strictObject({ act: z.literal('clear-faults') }),
+  z.strictObject({ act: z.literal('move'), order: z.string(), to: z.string() }),
+  z.strictObject({
+    act: z.literal('webhook'),
+    url: z.string(),
+    secret: z.string().nullable(),
+    unsigned: z.boolean(),
+  }),
+  z.strictObject({ act: z.literal('unhook'), url: z.string() }),
+  z.strictObject({ act: z.literal('key'), permissions: z.array(z.string()) }),
+  z.strictObject({ act: z.literal('send'), type: z.string(), data: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ act: z.literal('under-way') }),
+  z.strictObject({ act: z.literal('list'), what: z.enum(LISTS) }),
+]);
 
 export type Act = z.infer<typeof actSchema>;
 
@@ -130,19 +126,8 @@ async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
     }
     case 'key':
       return sandbox.keys.create(act.permissions.length === 0 ? {} : (act as NewKey)); // which checks them
-    case 'send': {
-      const lastId = (): number => sandbox.deliveries.list({ limit: 1 })[0]?.id ?? 0;
-      const before = lastId();
-      const event = sandbox.events.send({ type: act.type, data: act.data });
-      const deliveries = lastId() - before;
-      const sent: SentByHand = {
-        event,
-        type: act.type,
-        deliveries,
-        waits: sandbox.clock.kind === 'frozen' && deliveries > 0,
-      };
-      return sent;
-    }
+    case 'send':
+      return sendByHand(sandbox, act.type, act.data);
     case 'under-way':
       return underWay(sandbox);
     case 'list':
@@ -152,22 +137,19 @@ async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
   }
 }
 
-export interface SentByHand {
-  readonly event: string;
-  readonly type: string;
-  readonly deliveries: number;
-  readonly waits: boolean;
+export type SentByHand = ReturnType<typeof sendByHand>;
+
+function sendByHand({ deliveries, events, clock }: Sandbox, type: string, data: Readonly<Record<string, unknown>>) {
+  const lastId = (): number => deliveries.list({ limit: 1 })[0]?.id ?? 0;
+  const before = lastId();
+  const event = events.send({ type, data });
+  const count = lastId() - before;
+  return { event, type, deliveries: count, waits: clock.kind === 'frozen' && count > 0 };
 }
 
-export interface UnderWay {
-  readonly delivery: number;
-  readonly number: number;
-  readonly event: string;
-  readonly type: string;
-  readonly url: string | null;
-}
+export type UnderWay = ReturnType<typeof underWay>[number];
 
-function underWay({ deliveries, webhooks }: Sandbox): readonly UnderWay[] {
+function underWay({ deliveries, webhooks }: Sandbox) {
   const urls = new Map(webhooks.list().map(({ id, url }) => [id, url]));
   return deliveries.underWay().map(({ id, tries, event, endpoint }) => ({
     delivery: id,
@@ -178,15 +160,10 @@ function underWay({ deliveries, webhooks }: Sandbox): readonly UnderWay[] {
   }));
 }
 
-export interface Retried {
-  readonly delivery: number;
-  /** `null` where there is none */
-  readonly state: Delivery['state'] | null;
-  readonly problem: string | null;
-}
+export type Retried = Awaited<ReturnType<typeof retry>>;
 
 /** Waits for the answer; a frozen clock does what is due now. */
-async function retry({ deliveries, advance }: Sandbox, delivery: number): Promise<Retried> {
+async function retry({ deliveries, advance }: Sandbox, delivery: number) {
   const stateNow = (): Delivery['state'] | null =>
     deliveries.list({ before: delivery + 1, limit: 1 }).find(({ id }) => id === delivery)?.state ?? null;
   const state = stateNow();
@@ -239,12 +216,7 @@ function readSetting(setting: string, text: string): readonly [name: string, val
   return [name, /^\d+$/.test(value) ? Number(value) : value];
 }
 
-export interface Registered {
-  readonly endpoint: Endpoint;
-  readonly isNew: boolean;
-  readonly madeSecret: string | null;
-  readonly isSecretGiven: boolean;
-}
+export type Registered = ReturnType<typeof registerEndpoint>;
 
 /**
  * Registers an address for all events, unless it is registered already.
@@ -258,7 +230,7 @@ export function registerEndpoint(
   url: URL,
   { secret: given, unsigned }: { readonly secret: string | null; readonly unsigned: boolean },
   { renew = false, seed }: { readonly renew?: boolean; readonly seed?: number | undefined } = {},
-): Registered {
+) {
   const known = webhooks.list().find((endpoint) => endpoint.url === url.href);
   const isSecretGiven = given !== null && !unsigned;
   const madeSecret = unsigned || isSecretGiven || (known !== undefined && !renew) ? null : newSecret(seed);

@@ -7,7 +7,7 @@ import { createService, type DeadLetter, type DeliveryAttempt, type DeliveryEnd 
 import { fixture } from '../../testing/fixtures.ts';
 import { usageError } from '../shared/output.ts';
 import type { AttemptFaults, Scenario, ScenarioDelivery } from './scenario-file.ts';
-import type { Findings, ScenarioReceiver } from './scenario-receivers.ts';
+import type { ScenarioReceiver } from './scenario-receivers.ts';
 
 export interface EndedDelivery extends PlannedDelivery {
   readonly outcome: DeliveryEnd['outcome'] | 'rejected' | 'accepted';
@@ -17,16 +17,7 @@ export interface EndedDelivery extends PlannedDelivery {
   readonly byHand: DeliveryEnd | null;
 }
 
-export interface ScenarioRun {
-  readonly plan: Plan;
-  readonly deliveries: readonly EndedDelivery[];
-  /** tries and copies, in the order in which they ended */
-  readonly requests: readonly DeliveryAttempt[];
-  readonly deadLetters: number;
-  readonly findings: Findings | null;
-  readonly tookMs: number;
-  readonly interrupted: boolean;
-}
+export type ScenarioRun = Awaited<ReturnType<typeof runScenario>>;
 
 interface RunOptions {
   readonly seed: number;
@@ -43,7 +34,7 @@ interface RunOptions {
 const AHEAD_MS = 1;
 
 /** @throws CommandError for what the file cannot mean */
-export async function runScenario(scenario: Scenario, options: RunOptions): Promise<ScenarioRun> {
+export async function runScenario(scenario: Scenario, options: RunOptions) {
   const { seed, receiver, timeScale, onAttempt, onKnown, onWait } = options;
   const plan = planOf(scenario, seed);
   const ids = [...new Set(plan.deliveries.flatMap(({ id }) => (id === null ? [] : [id])))];

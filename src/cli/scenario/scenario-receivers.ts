@@ -20,16 +20,7 @@ import { existingInbox } from '../shared/inbox.ts';
 import { addressOf } from '../shared/listen.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-file.ts';
 
-export interface EventFinding {
-  readonly id: string;
-  readonly body: Uint8Array | null;
-  readonly state: string;
-  readonly redeliveries: number;
-  readonly processed: number;
-  readonly effects: number | null;
-  /** `null` if a handler takes it */
-  readonly untakenType: string | null;
-}
+export type EventFinding = Awaited<ReturnType<typeof findingOf>>;
 
 export interface Findings {
   readonly events: readonly EventFinding[];
@@ -246,20 +237,19 @@ async function whenSettled(
   }
 }
 
-async function findingOf(
-  inbox: Inbox,
-  event: StoredEvent,
-  effects: number | null,
-  isUntaken = false,
-): Promise<EventFinding> {
+async function findingOf(inbox: Inbox, event: StoredEvent, effects: number | null, isUntaken = false) {
   const attempts = await inbox.attempts(event);
+  const { id, body, state, redeliveries, type } = event;
   return {
-    id: event.id,
-    body: event.body,
-    state: event.state,
-    redeliveries: event.redeliveries.count,
+    id,
+    body,
+    state: state as string,
+    redeliveries: redeliveries.count,
+    /** attempts of its handler that succeeded */
     processed: attempts.filter(({ outcome }) => outcome === 'processed').length,
+    /** rows that its handler has written; `null` if unknown */
     effects,
-    untakenType: isUntaken ? event.type : null,
+    /** `null` if a handler takes it */
+    untakenType: isUntaken ? type : null,
   };
 }

@@ -4,7 +4,7 @@ import { EXIT, print, printJson, styled, tell, usageError, type ExitCode } from 
 import { noteWhenEmpty, readInput } from '../shared/files.ts';
 import { secretOf, type SecretOptions } from '../shared/secret.ts';
 import { bodyVariants, leftOfBody, type BodyVariant, type OtherBody } from './body-variants.ts';
-import { CAUSES, type Cause, type Found } from './causes.ts';
+import { CAUSES, type Found } from './causes.ts';
 import {
   keyVariants,
   otherSchemes,
@@ -87,28 +87,11 @@ export interface Mismatch {
   readonly others?: readonly OtherBody[];
 }
 
-interface Explanation {
-  readonly valid: boolean;
-  readonly explained: boolean;
-  /** never hold a secret or a signature that would be right */
-  readonly mistakes: readonly (Found & { readonly meaning: string; readonly fix: string })[];
-  readonly tried: {
-    readonly bodies: number;
-    readonly secrets: number;
-    readonly schemes: number;
-    readonly signatures: number;
-    /** beside those in how a signature is written */
-    readonly causes: readonly Cause[];
-    /** `false` where the body is so large that not every pair of mistakes was tried */
-    readonly complete: boolean;
-  };
-}
-
 /** Pairs of mistakes are tried until so many bytes were hashed: about half a second. */
 const PAIR_BYTES = 256 * 1024 * 1024;
 
 /** Makes the usual mistakes until one of them, or two together, give that signature. */
-export function explainMismatch({ body, signature, secret, oldSecrets = [], others = [] }: Mismatch): Explanation {
+export function explainMismatch({ body, signature, secret, oldSecrets = [], others = [] }: Mismatch) {
   const readings = signatureReadings(signature);
   const asItIs: BodyVariant = { bytes: body, found: null };
   const bodies: BodyVariant[] = [];

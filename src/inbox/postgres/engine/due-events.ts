@@ -187,17 +187,6 @@ function dueEventOf(row: DueRow): DueEvent {
   return { ...row, created: createdOf(row), bytes: 0, front: frontOf(row) };
 }
 
-async function handledTypesOf(
-  { session, t }: Reading,
-  endpoint: string,
-  since: number,
-): Promise<Scope['types']> {
-  const text = `SELECT DISTINCT type FROM ${t.handling} WHERE endpoint IN ($1, '*') AND seen_ms > $2`;
-  const rows = await session.rows<{ type: string }>(text, [endpoint, since]);
-  const types = rows.map(({ type }) => type);
-  return types.includes('*') ? '*' : types;
-}
-
 /** Pauses are few, because people make them. */
 export async function pausesOf({ session, t }: Reading): Promise<readonly StoredPause[]> {
   return (await session.rows<PauseRow>(`SELECT ${PAUSE_COLUMNS} FROM ${t.pauses}`)).map(pauseOf);
