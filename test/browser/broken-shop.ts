@@ -1,12 +1,10 @@
 import { opsSite, type OpsSite } from './ops-site.ts';
 
-/** A shop whose handlers fail on some orders, with different errors, until they are mended. */
 export interface BrokenShop extends AsyncDisposable {
   readonly site: OpsSite;
   readonly mend: () => void;
 }
 
-/** The order that somebody asks about. It is dead with two others, whose errors differ in the name of the order only. */
 export const ORDER = 'ord_43';
 export const WHY = `Cannot read properties of undefined (reading 'vat') for ${ORDER}`;
 
@@ -41,7 +39,6 @@ export async function brokenShop(): Promise<BrokenShop> {
   return { site, mend: () => void (broken = false), [Symbol.asyncDispose]: () => site[Symbol.asyncDispose]() };
 }
 
-/** The body of an event about an order, with a total that JSON.parse and JSON.stringify would write otherwise. */
 export function orderEvent(order: string, type: string, currency = 'EUR'): string {
   return (
     `{"id":"${eventOf(order, type)}","type":"${type}","created":"2026-03-14T08:02:11.480Z","data":{"object":"order",` +
@@ -49,7 +46,6 @@ export function orderEvent(order: string, type: string, currency = 'EUR'): strin
   );
 }
 
-/** The id of an order's event. */
 export function eventOf(order: string, type: string): string {
   return `evt_${order}_${type.replace('order.', '')}`;
 }

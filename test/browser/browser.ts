@@ -4,16 +4,14 @@ import { pathToFileURL } from 'node:url';
 import { chromium, type Browser } from 'playwright-core';
 import { part } from '../helpers/parts.ts';
 import { isRoomInMemory } from '../helpers/scratch-folder.ts';
+import { afterAll } from 'vitest';
 
-/** The module of @sparticuz/chromium that unpacks an archive into the folder for temporary files. */
 interface Unpacking {
   readonly inflate: (archive: string) => Promise<string>;
 }
 
-/** The browser, what its pages need of the machine, and its only font. What it would draw 3D with stays packed. */
 const ARCHIVES = ['chromium.br', 'al2023.tar.br', 'fonts.tar.br'];
 
-/** Starts the Chromium that comes through npm; its libraries and a font come with it. */
 export async function openBrowser(): Promise<Browser> {
   const home = await unpacked();
   // On a busy machine it has died of itself once before it had begun.
@@ -34,7 +32,6 @@ function launched(home: string): Promise<Browser> {
   });
 }
 
-/** The folder that it was unpacked into: among the packages, so that a new version or `npm ci` brings a new one. */
 async function unpacked(): Promise<string> {
   const archives = part('@sparticuz/chromium/bin');
   const root = dirname(archives);
@@ -81,4 +78,11 @@ function fontsOf(home: string): string {
   <alias binding="strong"><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
 </fontconfig>
 `;
+}
+
+/** Opens something for all tests of a file. */
+export async function ofFile<T extends AsyncDisposable>(opening: Promise<T>): Promise<T> {
+  const opened = await opening;
+  afterAll(() => opened[Symbol.asyncDispose]());
+  return opened;
 }

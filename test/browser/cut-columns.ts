@@ -2,7 +2,6 @@ import type { Page } from 'playwright-core';
 
 /** What of a text has to be seen, however narrow its column is: some eight letters, or all of a shorter one. */
 const LEAST_PX = 64;
-/** The dots that stand for the rest. */
 const ELLIPSIS_PX = 12;
 
 /**
@@ -12,10 +11,8 @@ const ELLIPSIS_PX = 12;
 const FIND = String.raw`(() => {
   const faults = new Set();
   const main = document.querySelector('main').getBoundingClientRect();
-  // For those who listen only, such as the heads of columns on a phone.
   const unseen = (element) => element !== null && (element.getBoundingClientRect().width <= 1 || unseen(element.parentElement));
   const isSeen = (element) => element.checkVisibility({ visibilityProperty: true }) && !unseen(element);
-  // As much of a text as no box around it cuts off.
   const seenOf = (range, element, cell) => {
     let { left, right } = range.getBoundingClientRect();
     let inner = element;
@@ -54,7 +51,6 @@ const FIND = String.raw`(() => {
           const at = [...word.getClientRects()].map(({ top }) => top);
           if (Math.max(...at) - Math.min(...at) > 8) faults.add(column + ': a word is broken: ' + word.toString());
         }
-        // Of a text of several lines none is cut.
         const tops = [...range.getClientRects()].map(({ top }) => top);
         if (Math.max(...tops) - Math.min(...tops) > 8) continue;
         // What tells a name apart is its end: of its beginning nothing need be seen.
@@ -68,7 +64,6 @@ const FIND = String.raw`(() => {
       for (const [unit, { full, seen }] of texts) {
         if (seen >= full - 1.5) continue;
         const what = column + ': ' + JSON.stringify(unit.textContent.trim().slice(0, 40)) + ' ' + Math.round(seen) + ' of ' + Math.round(full);
-        // Why an event waits is short.
         const least = unit.matches('.end, .brief > bdi') ? full : Math.min(full - 1.5, ${LEAST_PX});
         if (seen - ${ELLIPSIS_PX} < least) faults.add(what + ' px');
         else if (unit.closest('[title]') === null) faults.add(what + ' px, and nothing says the whole');
@@ -78,7 +73,6 @@ const FIND = String.raw`(() => {
   return [...faults];
 })()`;
 
-/** What is wrong with the columns of a screen's lists at a width of the window; empty when nothing is. */
 export async function cutColumns(page: Page, width: number): Promise<readonly string[]> {
   await page.setViewportSize({ width, height: 900 });
   return (await page.evaluate<string[]>(FIND)).map((fault) => `at ${width} px: ${fault}`);

@@ -8,7 +8,6 @@ import { opsSite, type OpsSite } from './ops-site.ts';
 const TEXTS = Object.values<string>(hostileTexts);
 const CREATED = '2026-03-14T08:02:11.480Z';
 
-/** A shop in which every field that a sender, a handler or an operator has a say in holds a hostile text, one after the other. */
 export async function hostileSite(): Promise<OpsSite> {
   await using opened = new AsyncDisposableStack();
   const handlers: Handlers = {
@@ -38,7 +37,6 @@ export async function hostileSite(): Promise<OpsSite> {
   return { ...site, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** As what names an event and in what it is about, valid and not, and again with other bytes. */
 async function deliverAll({ inbox, receiver }: OpsSite, text: string, n: number): Promise<void> {
   const { logger } = recordedLog();
   await using another = createReceiver({ secret: SECRET, inbox, endpoint: text, logger });
@@ -75,7 +73,6 @@ async function operate(inbox: OpsSite['inbox']): Promise<void> {
   }
 }
 
-/** The screens that show it all, by what they show. */
 export function hostileScreens(): Readonly<Record<string, string>> {
   const texts = Object.entries<string>(hostileTexts);
   const data = Array.from(hostileData().keys());
@@ -94,7 +91,6 @@ export function hostileScreens(): Readonly<Record<string, string>> {
     'older audit': '/audit?before=3',
     health: '/health',
     ...Object.fromEntries(texts.map(([name, text]) => [`the event: ${name}`, event(text, text)])),
-    // Their filters and who made them stand in the list, too.
     ...Object.fromEntries(chunks(TEXTS).map((_, n) => [`the bulk action ${n}`, `/bulks/${n * FIELDS.length + 1}`])),
     ...Object.fromEntries(data.map((n) => [`the body ${n}`, event('default', `evt_data_${n}`)])),
     ...Object.fromEntries(data.map((n) => [`the raw body ${n}`, `${event('default', `evt_data_${n}`)}?view=raw`])),
@@ -103,10 +99,8 @@ export function hostileScreens(): Readonly<Record<string, string>> {
   };
 }
 
-/** What a URL can bring. */
 const FIELDS = ['entity', 'id', 'error', 'type', 'merchant', 'endpoint', 'fingerprint', 'done', 'body'];
 
-/** A text in each field. */
 function queryOf(texts: readonly string[]): string {
   const query = texts.map((text, n): [string, string] => [
     FIELDS[n] ?? text,
@@ -120,7 +114,6 @@ function chunks(texts: readonly string[]): readonly (readonly string[])[] {
   return Array.from({ length: count }, (_, n) => texts.slice(n * FIELDS.length, (n + 1) * FIELDS.length));
 }
 
-/** As links of the page write it; `.` and `..` would be steps in the path. */
 function pathPart(text: string): string {
   const part = encodeURIComponent(text);
   return /^(?:\.{0,2}$|~)/.test(part) ? `~${part}` : part;

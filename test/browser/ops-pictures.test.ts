@@ -29,7 +29,6 @@ describe('the pictures of the page in docs/images', () => {
   });
 });
 
-/** What an operator sees at the end of the shop's day: each screen by the name of its file. */
 async function takePictures(folder: string): Promise<ReadonlyMap<string, Buffer>> {
   await using browser = await openBrowser();
   await using site = await opsSite({ handlers: {} });
@@ -64,7 +63,6 @@ async function takePictures(folder: string): Promise<ReadonlyMap<string, Buffer>
   return pictures;
 }
 
-/** Waits until the page is live, with its fonts. */
 async function settled(page: Page): Promise<void> {
   await page.locator('#live-state[data-state=live]').waitFor();
   await page.evaluate('document.fonts.ready');

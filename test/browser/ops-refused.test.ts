@@ -10,7 +10,6 @@ const FILTER = { states: ['dead' as const] };
 let shop: BrokenShop;
 let token: string;
 let bulk: number;
-/** Those who guess wait, and so does who comes from their address, but for browsers that are known. */
 beforeAll(async () => {
   shop = await brokenShop();
   const { inbox } = shop.site;
@@ -129,11 +128,9 @@ interface Forgery {
   readonly user?: typeof OPERATOR;
   readonly headers?: Readonly<Record<string, string>>;
   readonly without?: readonly string[];
-  /** `null` sends none */
   readonly csrf?: string | null;
 }
 
-/** Everything that can be posted, with fields that would be right. */
 function routes(): Readonly<Record<string, Readonly<Record<string, string>>>> {
   return {
     [`${EVENT}/rerun`]: {},
@@ -169,7 +166,6 @@ function get(path: string): Promise<RawAnswer> {
   return rawRequest(`${shop.site.origin}${path}`, { headers: basic(OPERATOR) });
 }
 
-/** All that an act would change. */
 async function standing(): Promise<unknown> {
   const { inbox } = shop.site;
   const events = await inbox.list();

@@ -14,14 +14,11 @@ export const OPERATOR = { username: 'ada', password: 'the password of an operato
 export const GUESSED = { username: 'grace', password: 'the password of another operator' };
 export const VIEWER = { username: 'vic', password: 'the password of a viewer' };
 
-/** A shop's server: it takes deliveries in at `/webhooks`, and has the page at `/ops`. */
 export interface OpsSite extends AsyncDisposable {
   readonly origin: string;
   readonly inbox: Inbox;
   readonly receiver: Receiver;
-  /** Sends a body as the service does: signed, over HTTP. */
   readonly deliver: (body: Uint8Array | string) => Promise<void>;
-  /** Resolves when no handler has anything left to do for now. */
   readonly handled: () => Promise<void>;
 }
 
@@ -29,7 +26,6 @@ export interface OpsSiteOptions {
   readonly handlers: Handlers;
 }
 
-/** As it is built: serves on a loopback port, from a file of its own; the handlers run once it is started. Each failure is final. */
 export async function opsSite({ handlers }: OpsSiteOptions): Promise<OpsSite> {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(ownFolder());

@@ -29,7 +29,6 @@ export function rawRequest(
   return promise;
 }
 
-/** The header that a user signs in with. */
 export function basic({
   username,
   password,

@@ -3,9 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
-import { accessibilityFaults } from './accessibility.ts';
 import { openBrowser } from './browser.ts';
-import { layoutFaults } from './layout-faults.ts';
+import { looksFaults } from './accessibility.ts';
 
 test('the page of the interface reads well without JavaScript: at a desk and on a phone, light and dark', async () => {
   await using sandbox = createSandbox();
@@ -14,21 +13,13 @@ test('the page of the interface reads well without JavaScript: at a desk and on 
   await once(server, 'listening');
   const browser = await openBrowser();
   onTestFinished(() => browser.close());
-  const page = await browser.newPage({ javaScriptEnabled: true });
+  const page = await browser.newPage();
   const refused: string[] = [];
   page.on('console', (message) => refused.push(message.text()));
   await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/interface`);
   for (const details of await page.locator('details').all())
     await details.evaluate((one) => one.setAttribute('open', ''));
-  const faults: string[] = [];
-  for (const width of [1280, 375]) {
-    await page.setViewportSize({ width, height: 800 });
-    await page.emulateMedia({ colorScheme: 'light' });
-    faults.push(...(await layoutFaults(page)), ...(await accessibilityFaults(page)));
-    await page.emulateMedia({ colorScheme: 'dark' });
-    faults.push(...(await accessibilityFaults(page, 'color-contrast')));
-  }
-  expect(faults).toEqual([]);
+  expect(await looksFaults(page, 1280, 375)).toEqual([]);
   expect(refused).toEqual([]);
 
   const plain = await browser.newPage({ javaScriptEnabled: false });

@@ -3,14 +3,10 @@ import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sand
 import { sandboxPage } from '../../src/sandbox/page/sandbox-page.tsx';
 import { serveApp } from '../adapters/served-app.ts';
 
-/** A sandbox and its dashboard on a port, and a shop that takes webhooks in on another one. */
 export interface SandboxSite extends AsyncDisposable {
   readonly sandbox: Sandbox;
-  /** of the service; its dashboard is at `/dashboard` */
   readonly origin: string;
-  /** where the shop takes webhooks in */
   readonly shop: string;
-  /** The shop answers 500 until it is mended. */
   readonly mend: () => void;
 }
 
@@ -32,7 +28,6 @@ export async function sandboxSite(options: SandboxOptions = {}): Promise<Sandbox
   };
 }
 
-/** Places an order from outside, as `curl` would, and gives its id. */
 export async function orderFromOutside({ origin }: SandboxSite, key: string, customer: object = {}): Promise<string> {
   const answer = await fetch(`${origin}/order`, {
     method: 'POST',

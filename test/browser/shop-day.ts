@@ -16,16 +16,13 @@ const STEP = 15 * MINUTE;
 const DAY = 24 * HOUR - STEP;
 const PICTURED_AGO = 3 * HOUR;
 
-/** Something that happened in the shop. */
 interface Happening {
   readonly at: number;
   readonly type: string;
   readonly id: string;
-  /** the text of its data, with the numbers as the service writes them */
   readonly data: string;
 }
 
-/** What is to become of an event, one settlement for each attempt; the last one stands. */
 type Fate = (happening: Happening, now: number) => readonly Settlement[];
 
 /**
@@ -54,14 +51,12 @@ export async function passShopDay(inbox: Inbox, now: number): Promise<void> {
   }
 }
 
-/** One of the day before, one that failed on Swiss orders, and the one that mended that. */
 const RELEASES = [
   ['1.8.3', DAY + HOUR],
   ['1.9.0', 4.1 * HOUR],
   ['1.9.1', 2.4 * HOUR],
 ] as const;
 
-/** From the beginning of the day to its end, and one that ends just after the order of the pictures has come in. */
 function spans(now: number): readonly (readonly [from: number, until: number])[] {
   const ends = Array.from({ length: DAY / STEP }, (_, n) => now - n * STEP);
   const all = [...ends, now - PICTURED_AGO + 120, now - DAY].sort((one, other) => one - other);
@@ -85,7 +80,6 @@ function incomingOf({ at, id, type, data }: Happening): IncomingEvent {
   };
 }
 
-/** Attempts are some seconds apart, however long the waits between them would be. */
 async function handle(inbox: Inbox, fates: ReadonlyMap<string, readonly Settlement[]>, from: number): Promise<void> {
   for (let now = from; ; now += 8 * SECOND) {
     const claimed = await inbox.claim({ endpoints: '*', now, leaseMs: 15_000, types: '*', ordered: true }, 500);
@@ -100,8 +94,6 @@ async function handle(inbox: Inbox, fates: ReadonlyMap<string, readonly Settleme
   }
 }
 
-// --- what happens ------------------------------------------------------------------------------------------------
-
 const PRODUCTS = [
   'prod_Kq7LmX2vRd9TsB4w',
   'prod_u5YhN8cPz3JgW6Fe',
@@ -110,10 +102,8 @@ const PRODUCTS = [
 ] as const;
 const PRICES = ['6.50', '12.90', '3.20', '42.00'] as const;
 const MERCHANT = 'mer_5tGk9QmXwL2RvC8e';
-/** The order that the pictures are about. */
 export const PICTURED_ORDER = 'ord_T6kPz9WqV3mNc1Xr';
 
-/** The same ones every time, but for when: that depends on now. */
 function shopHappenings(now: number): readonly Happening[] {
   const random = randomNumbers(20_260_314);
   const text = (length: number): string => {
@@ -147,7 +137,6 @@ function shopHappenings(now: number): readonly Happening[] {
   return all.sort((one, other) => one.at - other.at);
 }
 
-/** Few orders at the beginning of the day, most towards its end. */
 function quietness(since: number): number {
   return 1 - 0.8 * Math.sin((Math.PI / 2) * (since / DAY));
 }
@@ -178,8 +167,6 @@ function cartData(id: string): string {
   return `{"object":"cart","id":"cart_${id}","user_id":"usr_c8RvH2bYs6MfX4Ud","total_value":17.45,"item_count":4}`;
 }
 
-// --- what becomes of it ------------------------------------------------------------------------------------------
-
 const PROCESSED: Settlement = { outcome: 'processed' };
 
 const fateOf: Fate = ({ at, type, data, id }, now) => {
@@ -194,7 +181,6 @@ const fateOf: Fate = ({ at, type, data, id }, now) => {
       ? failing(at, 3, stockError(id), 'dead')
       : failing(at, 1, stockError(id), now + 4 * MINUTE);
   }
-  // Some need a second attempt on any day.
   return id.charCodeAt(5) % 23 === 0 ? [...failing(at, 1, lockError(), at).slice(0, 1), PROCESSED] : [PROCESSED];
 };
 
@@ -232,7 +218,6 @@ function lockError(): AttemptError {
   return { name: 'SqliteError', message: 'database is locked', stack: null };
 }
 
-/** How long the answers of a step took; the disk was busy for a while, some hours ago. */
 function answersOf(step: readonly Happening[], from: number, now: number): readonly CountRow[] {
   const ago = now - from;
   const slow = ago > 7 * HOUR && ago < 8 * HOUR ? 9 : 0;
@@ -245,9 +230,6 @@ function answersOf(step: readonly Happening[], from: number, now: number): reado
   return Array.from(rows, ([bucket, count]) => ({ at, what: 'answer-ms', detail: String(bucket), count }));
 }
 
-// --- what people do ----------------------------------------------------------------------------------------------
-
-/** What operators did and what was refused, as it stands afterwards. */
 async function operate(inbox: Inbox, now: number): Promise<void> {
   const { operations } = inbox;
   if (operations === undefined) throw new Error('this inbox cannot be looked into');
@@ -273,7 +255,6 @@ async function operate(inbox: Inbox, now: number): Promise<void> {
   await cancelBulk(inbox, bulk.id, { ...ada, now: now - 2 * HOUR, reason: 'the fix is not deployed yet' });
 }
 
-/** The same numbers from 0 to 1 for the same seed (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,39 +1,63 @@
+import { expect } from 'vitest';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { OPERATOR } from './ops-site.ts';
 
-/** Somebody who looks at the page, in a browser context of their own. */
 export interface Visitor extends AsyncDisposable {
   readonly page: Page;
   /** Goes to a screen, such as `/events`. */
   readonly open: (path: string) => Promise<void>;
-  /** what must not happen while somebody looks, each in a line: dialogs, errors, warnings, windows, requests to elsewhere */
-  readonly troubles: readonly string[];
 }
 
-export interface VisitorOptions extends BrowserContextOptions {
-  /** an operator unless given */
+interface VisitorOptions extends BrowserContextOptions {
   readonly as?: { readonly username: string; readonly password: string };
-  /** where the page is; `/ops` unless given */
   readonly at?: string;
+  readonly mayDownload?: boolean;
 }
 
+/** Opens a page that must cause no dialog, error, warning, window, download or request to elsewhere. */
 export async function visitor(
   browser: Browser,
   site: { readonly origin: string },
-  options: VisitorOptions = {},
+  { as = OPERATOR, at = '/ops', mayDownload = false, ...rest }: VisitorOptions = {},
 ): Promise<Visitor> {
-  const { as = OPERATOR, at = '/ops', ...rest } = options;
   const context = await browser.newContext({ httpCredentials: as, viewport: { width: 1280, height: 800 }, ...rest });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
+  const troubles = troublesOf(page, site.origin);
   return {
     page,
-    troubles: troublesOf(page, site.origin),
     async open(path) {
       await page.goto(`${site.origin}${at}${path}`);
     },
-    [Symbol.asyncDispose]: () => context.close(),
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      expect(troubles.filter((trouble) => !mayDownload || !trouble.startsWith('a download: '))).toEqual([]);
+    },
   };
+}
+
+export async function sees(page: Page, text: string): Promise<void> {
+  await page.locator('main').getByText(text).first().waitFor();
+}
+
+/** Presses Tab until something has the focus that a screen reader calls so. */
+export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  const seen: string[] = [];
+  for (let n = 0; n < 120; n += 1) {
+    const is = await focused(page);
+    if (typeof name === 'string' ? is === name : name.test(is)) return;
+    seen.push(is);
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not lead to ${String(name)}, but to: ${seen.join(' | ')}`);
+}
+
+export function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(`(() => {
+    const { activeElement: is } = document;
+    const label = is.labels?.[0]?.textContent;
+    return (is.getAttribute('aria-label') ?? label ?? is.textContent ?? '').trim();
+  })()`);
 }
 
 function troublesOf(page: Page, origin: string): readonly string[] {

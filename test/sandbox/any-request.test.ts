@@ -58,7 +58,6 @@ const odd = fc.oneof(
   fc.constantFrom(null, 0, -0, -1, 1.5, 2 ** 31, 1e308, true, '', 'x', '\ud800', '\0', [], {}, [[]], { toString: 1 }),
   fc.jsonValue(),
 );
-/** A right body with some of its fields gone or odd. */
 const spoiled = fc
   .tuple(
     fc.constantFrom<object>(

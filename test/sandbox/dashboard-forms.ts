@@ -4,25 +4,19 @@ import { sandboxPage, type SandboxPageOptions } from '../../src/sandbox/page/san
 import { partOf, tagsOf, textOf } from '../ops/page/read-html.ts';
 
 export const ORIGIN = 'http://localhost:4000';
-/** As @hono/node-server hands along a connection from the machine itself. */
 const FROM_HERE = { incoming: { socket: { remoteAddress: '127.0.0.1' } } };
 
 type Fields = Readonly<Record<string, string | readonly string[]>>;
 
-/** A screen as somebody reads it who has no JavaScript. */
 export interface Sight {
   readonly status: number;
-  /** where it is, below the dashboard, after redirects */
   readonly path: string;
   readonly headers: Headers;
   readonly html: string;
-  /** what stands in `main` */
   readonly text: string;
-  /** what the act before it came to; empty where nothing is said */
   readonly said: string;
 }
 
-/** A dashboard at `/dashboard` and somebody who uses its forms, without a browser and without a port. */
 export class FormUser {
   readonly #app: Hono;
 
@@ -30,7 +24,6 @@ export class FormUser {
     this.#app = new Hono().route('/dashboard', sandboxPage(sandbox, options));
   }
 
-  /** @param headers - beside those that a browser would send, or in place of them */
   async ask(path: string, init: RequestInit = {}, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     const browser = init.method === 'POST' ? { origin: ORIGIN, 'sec-fetch-site': 'same-origin' } : {};
     return this.#app.request(`${ORIGIN}${path}`, { ...init, headers: { ...browser, ...headers } }, FROM_HERE);
@@ -40,12 +33,10 @@ export class FormUser {
     return sightOf(`/dashboard${path}`, await this.ask(`/dashboard${path}`));
   }
 
-  /** Sends a form of a screen as a browser does: with what stands in it, but for what is filled in, and one button. */
   async send(sight: Sight, form: string, fields: Fields = {}, button?: string): Promise<Sight> {
     return this.post(readForm(sight.html, form, fields, button));
   }
 
-  /** Sends what `readForm` has read, and goes where the answer leads to. */
   async post({ action, body }: ReadForm, headers: Readonly<Record<string, string>> = {}): Promise<Sight> {
     const answer = await this.ask(action, { method: 'POST', body: new URLSearchParams(body) }, headers);
     const to = answer.headers.get('location');
@@ -65,7 +56,6 @@ async function sightOf(path: string, answer: Response): Promise<Sight> {
   };
 }
 
-/** What a browser would send. */
 export interface ReadForm {
   readonly action: string;
   readonly body: [name: string, value: string][];
@@ -104,7 +94,6 @@ export function readForm(html: string, name: string, fields: Fields = {}, button
   return { action: tagsOf(form)[0]?.attributes['action'] ?? '', body: filled };
 }
 
-/** The names of the buttons of a form, as assistive technology has them. */
 export function buttonsOf(html: string): readonly string[] {
   return Array.from(html.matchAll(BUTTON), ([button]) => nameOf(button));
 }

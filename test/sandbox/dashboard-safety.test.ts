@@ -10,7 +10,6 @@ const SCREENS = ['', '/orders', '/deliveries', '/webhooks', '/keys', '/stock', '
 const ADA = { user: 'ada', password: 'a password of ada', role: 'operator' } as const;
 const VIC = { user: 'vic', password: 'a password of vic' } as const;
 
-/** All that the dashboard itself has. */
 const TAGS: ReadonlySet<string> = new Set(
   (
     'html head meta title link script body a header nav ul li span main h1 h2 p section div dl dt dd table thead tbody tr th td ' +
@@ -222,7 +221,6 @@ describe('a thousand of everything', () => {
   });
 });
 
-/** Goes from page to page; how many rows there are, each counted once, and how many pages. */
 async function rowsOf(user: FormUser, first: string, id: RegExp): Promise<readonly [number, number]> {
   const seen = new Set<string | undefined>();
   let rows = 0;
@@ -257,7 +255,6 @@ async function formsOf(user: FormUser): Promise<readonly ReadForm[]> {
 
 const FILLED: Readonly<Record<string, string>> = { url: 'http://localhost:3000/hooks', by: '1 h' };
 
-/** All that a form would change. */
 function standing(sandbox: ReturnType<typeof createSandbox>): unknown {
   const { keys, webhooks, stock, faults } = sandbox;
   return [sandbox.version(), sandbox.now(), keys.list(), webhooks.list(), stock.list(), faults.list()];

@@ -98,7 +98,6 @@ describe('with plain forms alone', () => {
     const statusOf = async (key: string): Promise<number> =>
       (await service.call('GET', '/merchant', undefined, { key })).status;
     expect([await statusOf(service.sandbox.apiKey), await statusOf(key)]).toEqual([200, 200]);
-    // Both have the same name.
     const form = readForm((await user.open('/keys')).html, 'Delete the key first');
     const deleted = await user.post({ ...form, action: `/dashboard/keys/${old?.id}/delete` });
     expect(deleted.said).toContain('The key was deleted');
@@ -124,7 +123,6 @@ describe('with plain forms alone', () => {
       'The endpoint and its pending deliveries were removed',
     );
     expect(sandbox.webhooks.list()).toEqual([]);
-    // Another tab still has it.
     for (const act of ['Change the endpoint', 'Replace the secret', 'Remove the endpoint']) {
       expect([act, (await user.send(stale, act)).status]).toEqual([act, 404]);
     }
@@ -197,7 +195,6 @@ describe('what comes out of order', () => {
     expect(sandbox.now().getTime() - before).toBe(3_600_000);
     expect(first.said).toContain('The clock advanced by 1 h');
     expect(second.said).toContain('The form was submitted twice');
-    // Another sight of the same form is another form; and so is another button.
     await user.post(readForm(clock.html, 'Advance the clock by a step', {}, '+ 1 minute'));
     await user.post(readForm((await user.open('/clock')).html, 'Advance the clock by a step', {}, '+ 1 hour'));
     expect(sandbox.now().getTime() - before).toBe(2 * 3_600_000 + 60_000);
@@ -243,7 +240,6 @@ describe('what comes out of order', () => {
       const answer = await user.send(sight, form, fields);
       expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('Nothing was done.')]);
       expect(fieldsOf(answer.html, form)).toEqual(sent);
-      // And it can be sent from there.
       expect((await user.send(answer, form, fields)).status).toBe(400);
     }
     const secret = { url: 'https://a.example', secret: 'a secret of mine' };
@@ -267,7 +263,6 @@ describe('what comes out of order', () => {
       );
     }
     expect(orders.find(id)?.status).toBe('ready');
-    // Moves that no button offers are refused by the sandbox.
     const { action, body } = readForm((await user.open('')).html, `Move order ${id}`);
     const illegal = await user.post({ action, body: [...body, ['to', 'created']] });
     expect([illegal.status, orders.find(id)?.status]).toEqual([409, 'ready']);

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 
-/** What a field holds, in the words of the interface's tables. */
 export type FieldType =
   | 'string'
   | 'number'
@@ -12,12 +11,10 @@ export type FieldType =
   | readonly [FieldTable]
   | FieldTable;
 
-/** A table of the interface: each field with its type. */
 export interface FieldTable {
   readonly [field: string]: FieldType;
 }
 
-/** An object has each field of a table and no other. */
 export function expectFields(value: unknown, table: FieldTable, where = 'data'): void {
   expect(Object.keys(value as object).toSorted(), where).toEqual(Object.keys(table).toSorted());
   for (const [field, type] of Object.entries(table)) {

@@ -1,17 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  CAKE,
-  LOAF,
-  NEW_CART,
-  NEW_ITEM,
-  NEW_ORDER,
-  PIER,
-  placeOrder,
-  RYE,
-  Service,
-  stockOf,
-  type Answer,
-} from './service.ts';
+import { CAKE, LOAF, NEW_CART, NEW_ITEM, NEW_ORDER, PIER, placeOrder, RYE, Service, stockOf, type Answer } from './service.ts';
 
 /** Table 7.3 with the envelope of 7.2: status, code, the extra fields and nothing else. */
 function expectError({ status, body }: Answer, expected: [number, string], extras: object = {}): void {
@@ -28,7 +16,6 @@ const INVALID: [number, string] = [422, 'VALIDATION_ERROR'];
 const MISSING: [number, string] = [400, 'MISSING_REQUIRED_FIELD'];
 const NOT_FOUND: [number, string] = [404, 'RESOURCE_NOT_FOUND'];
 
-/** The fields of `details`, which are present for validation failures (7.2). */
 function fieldsOf({ body }: Answer): unknown {
   const details = body.error?.['details'] as { field: string; message: string }[];
   for (const detail of details) {

@@ -29,7 +29,6 @@ describe('section 8', () => {
       expect(refused.status).toBe(429);
       await service.sandbox.advance('1 s');
     }
-    // Second after second was used up, and with them the ten.
     const [refused] = (await times(service, 1)) as [Answer];
     expect(limitHeaders(refused)).toMatchObject({ 'x-ratelimit-limit': String(burst), 'x-ratelimit-remaining': '0' });
     await service.sandbox.advance('10 s');

@@ -233,7 +233,6 @@ describe('the operations of section 4', () => {
     expect((await service.sandbox.fetch(new Request(url, choose))).status).toBe(303);
     const [added] = (await service.data<{ id: string }[]>('GET', '/payment-method?merchant_id=mer_books')).slice(-1);
     expect(await form()).toContain(added?.id);
-    // Once more adds nothing: the page is reloaded, or the form sent twice.
     await service.sandbox.fetch(new Request(url, choose));
     expect(await service.data('GET', '/payment-method')).toHaveLength(5);
     const ids = (await service.data<{ id: string }[]>('GET', '/payment-method?merchant_id=mer_bakery')).map(

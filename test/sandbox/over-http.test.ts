@@ -4,7 +4,6 @@ import { serve } from '@hono/node-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { NEW_CART, NEW_ORDER, Service } from './service.ts';
 
-/** The sandbox behind a port of this machine. */
 async function served(service: Service): Promise<URL> {
   const server = serve({ fetch: service.sandbox.fetch, port: 0, hostname: '127.0.0.1' });
   onTestFinished(() => {

@@ -1,6 +1,5 @@
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 
-/** An answer, parsed. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -12,15 +11,12 @@ export interface Answer {
   };
 }
 
-/** How a request differs from a usual one. */
 export interface Unusual {
-  /** `null` for none */
   readonly key?: string | null;
   readonly base?: string;
   readonly signal?: AbortSignal;
 }
 
-/** An event as a receiver saw it. */
 export interface SeenEvent {
   readonly id: string;
   readonly type: string;
@@ -33,7 +29,6 @@ export class Service implements AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly #events: SeenEvent[] = [];
 
-  /** @param create - makes it; another one where a fault was put into it */
   constructor(options: SandboxOptions = {}, create = createSandbox) {
     const to = async (request: Request): Promise<Response> => {
       this.#events.push((await request.json()) as SeenEvent);
@@ -42,7 +37,6 @@ export class Service implements AsyncDisposable {
     this.sandbox = create({ webhooks: [{ to, secret: 'whsec_of_a_test', as: 'fetch' }], ...options });
   }
 
-  /** @param body - JSON unless it is a text, which is sent as it is */
   async call(method: string, path: string, body?: unknown, unusual: Unusual = {}): Promise<Answer> {
     const { key = this.sandbox.apiKey, base = 'http://sandbox', signal } = unusual;
     const request = new Request(`${base}${path}`, {
@@ -55,20 +49,17 @@ export class Service implements AsyncDisposable {
     return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer['body'] };
   }
 
-  /** `data` of a call that succeeds: an id, where nothing else is said. */
   async data<T = string>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await this.call(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body.data as T;
   }
 
-  /** What was delivered since the last time, in order. */
   async events(): Promise<readonly SeenEvent[]> {
     await this.sandbox.advance(0);
     return this.#events.splice(0);
   }
 
-  /** Their types alone. */
   async types(): Promise<readonly string[]> {
     return (await this.events()).map(({ type }) => type);
   }
@@ -107,14 +98,12 @@ export const NEW_ORDER = {
   dropoff_instructions: 'Ring twice',
 };
 
-/** The id of a new order of one product. */
 export async function placeOrder(service: Service, productId = LOAF, quantity = 1): Promise<string> {
   const items = [{ product_id: productId, quantity }];
   const { id } = await service.data<{ id: string }>('POST', '/order', { ...NEW_ORDER, items });
   return id;
 }
 
-/** How much is left of a product, as a search says. */
 export async function stockOf(service: Service, productId: string): Promise<number | undefined> {
   const found = await service.data<{ id: string; available_quantity: number; location: { id: string } }[]>(
     'GET',

@@ -25,14 +25,12 @@ const HAPPENED = [
   'reconciled',
   'escalated',
 ];
-/** Sixty types of the merchant's own, of which the longest are as long as real ones are. */
 export const OWN_TYPES = SUBJECTS.flatMap((subject, n) =>
   HAPPENED.concat('recalculated_for_tier_gold').map((what) =>
     n % 3 === 2 ? `com.acme.${subject}.${what}` : `${subject}.${what}`,
   ),
 ).slice(0, 60);
 
-/** Ids such as services make: they begin alike, as their beginning is a time. */
 const ULID = '01JDB7Q4XKZ8M3TNVRWC';
 
 const FAILURES: readonly AttemptError[] = [
@@ -81,7 +79,6 @@ export async function manyTypes(inbox: Inbox, now: number): Promise<void> {
   await rerunEvents(inbox, [eventOf(1, OWN_TYPES[1] ?? '', now)], by);
 }
 
-/** Every fourth one is about what one before it is about, and waits behind that one. */
 function eventOf(n: number, type: string, now: number): IncomingEvent {
   const about = n % 4 === 3 ? n - 1 : n;
   const id = `evt_${ULID}${String(n).padStart(6, '0')}`;

@@ -5,14 +5,11 @@ import type { OpsSite } from '../ops-site.ts';
 import { OUTAGE_BEGAN_AGO, outageDay } from './outage-day.ts';
 import { HOUR, MINUTE, operationsIn, passTime, SECOND } from './passed-time.ts';
 
-/** What fails now and holds up what came after it, about one order. */
 export const BLOCKED_ORDER = 'ord_blocked';
-/** The order of an event that came once more with another body. */
 export const CHANGED_ORDER = 'ord_changed';
 export const RELEASE = '2026.11.2';
 export const YESTERDAYS = { actor: 'grace', reason: 'the printer has paper again' };
 
-/** The day with an outage, a release just before it, an act of the day before, an order that is held up, and two bodies of one event. */
 export async function outageDayAndMore(site: OpsSite, clock: Pick<Clock, 'now'>): Promise<void> {
   const { inbox } = site;
   const now = clock.now();

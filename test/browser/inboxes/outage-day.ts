@@ -4,10 +4,8 @@ import type { CountRow } from '../../../src/inbox/rules/counted.ts';
 import type { AttemptError, Settlement } from '../../../src/inbox/work.ts';
 import { HOUR, MINUTE, operationsIn, passTime, SECOND, type Sent } from './passed-time.ts';
 
-/** When the shop's own database was away, before now. */
 export const OUTAGE_BEGAN_AGO = 8 * HOUR;
 export const OUTAGE_ENDED_AGO = 6 * HOUR;
-/** What was tried for the first time in the last minutes of it was tried again when it was over. */
 const SAVED_MS = 20 * MINUTE;
 const DAY = 24 * HOUR;
 const STEP = 15 * MINUTE;
@@ -31,7 +29,6 @@ export async function outageDay(inbox: Inbox, clock: Pick<Clock, 'now'>): Promis
   ]);
 }
 
-/** An order a minute, and that it is ready a quarter of an hour later, for most of them. */
 function sentBetween(from: number, until: number): readonly Sent[] {
   const sent: Sent[] = [];
   for (let at = from, n = 0; at < until; at += MINUTE, n += 1) {
@@ -71,7 +68,6 @@ function noTax(order: string): AttemptError {
   };
 }
 
-/** How long the answer to a delivery took. */
 function answerOf(at: number, now: number, n: number): CountRow {
   const ago = now - at;
   const isSlow = ago <= OUTAGE_BEGAN_AGO && ago > OUTAGE_ENDED_AGO;

@@ -10,16 +10,13 @@ export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 
-/** An event that the service sends. */
 export interface Sent {
   readonly at: number;
   readonly id: string;
   readonly type: string;
-  /** the order it is about */
   readonly order: string;
 }
 
-/** What a handler makes of an event, by the number of its attempt; `null` while no processor runs. */
 export type Handling = (sent: Sent, attempt: number, now: number) => Settlement | null;
 
 /**
@@ -46,7 +43,6 @@ export async function passTime(inbox: Inbox, sent: readonly Sent[], stepMs: numb
   }
 }
 
-/** Attempts are a second apart, however long the waits between them would be. */
 async function handleUntilDone(
   inbox: Inbox,
   sent: ReadonlyMap<string, Sent>,
@@ -78,7 +74,6 @@ function incomingOf({ at, id, type, order }: Sent): IncomingEvent {
   return { endpoint: 'default', id, body, ...facts, entity, verified: true, valid: true, receivedAt: at };
 }
 
-/** What operators see of an inbox; throws for one that they cannot look into. */
 export function operationsIn({ operations }: Inbox): Operations {
   if (operations === undefined) throw new Error('this inbox cannot be looked into');
   return operations;

@@ -3,15 +3,11 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { CountRow } from '../../../src/inbox/rules/counted.ts';
 import { HOUR, operationsIn, passTime, SECOND, type Sent } from './passed-time.ts';
 
-/** The usual gap between two deliveries. */
 export const USUAL_GAP_MS = 8 * SECOND;
-/** Since when nothing is received, before now. */
 export const SILENT_MS = 2 * HOUR;
-/** How many events were received before that and wait, as the processor has gone too. */
 export const LEFT_WAITING = 40;
 const DAYS = 28;
 const DAY = 24 * HOUR;
-/** How much of what was received is there as events; of what came before there are the counts. */
 const KEPT_MS = 3 * HOUR;
 
 /**
@@ -46,7 +42,6 @@ export async function silentShop(
   );
 }
 
-/** What was counted of an hour, as it is kept once it is a day ago. */
 function countsBetween(from: number, until: number): readonly CountRow[] {
   const rows: CountRow[] = [];
   for (let at = Math.ceil(from / HOUR) * HOUR; at < until; at += HOUR) {

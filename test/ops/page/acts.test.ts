@@ -12,8 +12,8 @@ import { incoming, later } from '../../helpers/incoming-event.ts';
 import { scratchFolder } from '../../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { ANY, failure, FAILED, handleAgain, handled } from '../events-in-states.ts';
-import { ADA, leadsTo, openedPage, signedIn, tokenIn } from './opened-page.ts';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { ADA, leadsTo, openedPage, signedIn, tokenIn, expectAnswer } from './opened-page.ts';
+import { partOf, tagsOf, textOf, textIn } from './read-html.ts';
 
 const EVENT = '/events/default/evt_1';
 
@@ -32,7 +32,7 @@ async function stateOf(inbox: Inbox, id: string): Promise<string | undefined> {
 
 describe('one event', () => {
   test('is rerun, and the audit says by whom and why', async () => {
-    const { inbox, post, html } = openedPage();
+    const { inbox, post, says } = openedPage();
     await handled(inbox, FAILED, orderEvent('evt_1'));
     const answer = await post(`${EVENT}/rerun`, { reason: '  the shop is up again ' });
     expect([answer.status, leadsTo(answer)]).toEqual([303, `${EVENT}?done=rerun`]);
@@ -40,7 +40,7 @@ describe('one event', () => {
     expect((await auditLines(inbox)).lines).toMatchObject([
       { actor: 'ada', via: 'page', act: 'rerun', reason: 'the shop is up again', counts: { done: 1 } },
     ]);
-    expect(textOf(partOf(await html(leadsTo(answer)), 'flash'))).toContain('The event is pending again.');
+    expect(await says(leadsTo(answer), 'flash')).toContain('The event is pending again.');
   });
 
   test('is discarded', async () => {
@@ -121,11 +121,11 @@ describe('a token', () => {
     const body = new FormData();
     body.set('csrf', made(own) ?? (await others()));
     const headers = { ...signedIn(ADA), origin: 'http://shop.example' };
-    const answer = await app.request(`http://shop.example/ops${EVENT}/rerun`, { method: 'POST', headers, body });
-    expect([answer.status, textOf(await answer.text())]).toEqual([
+    await expectAnswer(
+      await app.request(`http://shop.example/ops${EVENT}/rerun`, { method: 'POST', headers, body }),
       403,
-      expect.stringContaining('reload the page and submit the form again'),
-    ]);
+      'reload the page and submit the form again',
+    );
     expect(await stateOf(inbox, 'evt_1')).toBe('dead');
     expect((await auditLines(inbox)).lines).toEqual([]);
   });
@@ -172,8 +172,11 @@ describe('a form', () => {
   ] as const)('%s is refused', async ([, type, body, status]) => {
     const { app } = openedPage();
     const headers = { ...signedIn(ADA), origin: 'http://shop.example', ...(type !== '' && { 'content-type': type }) };
-    const answer = await app.request('http://shop.example/ops/bulks', { method: 'POST', headers, body });
-    expect([answer.status, textOf(await answer.text())]).toEqual([status, expect.stringContaining('hookbox')]);
+    await expectAnswer(
+      await app.request('http://shop.example/ops/bulks', { method: 'POST', headers, body }),
+      status,
+      'hookbox',
+    );
   });
 
   test('that is too large is refused as well when it does not say how large it is', async () => {
@@ -217,11 +220,10 @@ describe('all that match', () => {
     const run = await post('/bulks/1/run', { rate: '1000', reason: 'now' });
     expect(leadsTo(run)).toBe('/bulks/1?done=running');
     await vi.waitFor(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'), { timeout: 20_000 });
-    // Whoever asks for the same page again is not told any more that it has begun.
     const after = await html(leadsTo(run) ?? '');
     expect(after).not.toContain('has begun');
-    expect(textOf(partOf(after, 'sentence'))).toMatch(/^Reran 2 events/);
-    expect(textOf(partOf(after, 'outcome'))).toContain('2 are waiting to be handled');
+    expect(textIn(after, 'sentence')).toMatch(/^Reran 2 events/);
+    expect(textIn(after, 'outcome')).toContain('2 are waiting to be handled');
     expect(await Promise.all(['evt_1', 'evt_2', 'evt_3', 'evt_4'].map((id) => stateOf(inbox, id)))).toEqual([
       'pending',
       'pending',
@@ -265,8 +267,7 @@ describe('all that match', () => {
     [{ act: 'rerun', body: 'data.secret=x' }, 'data.secret is masked'],
   ] as const)('are none for %j', async ([fields, said]) => {
     const { inbox, post } = openedPage({ mask: ['data.secret'] });
-    const answer = await post('/bulks', fields);
-    expect([answer.status, textOf(await answer.text())]).toEqual([400, expect.stringContaining(said)]);
+    await expectAnswer(await post('/bulks', fields), 400, said);
     expect(await getBulk(inbox, 1)).toBeNull();
   });
 
@@ -324,10 +325,7 @@ describe('pruning', () => {
     await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'), orderEvent('evt_2'));
     const preview = await post('/maintenance/prune', FIELDS);
     const text = await preview.text();
-    expect([preview.status, textOf(partOf(text, 'preview'))]).toEqual([
-      200,
-      expect.stringContaining('Would prune 2 events'),
-    ]);
+    expect([preview.status, textIn(text, 'preview')]).toEqual([200, expect.stringContaining('Would prune 2 events')]);
     expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
 
     const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '2', typed: '2', reason: 'old' });
@@ -353,7 +351,7 @@ describe('pruning', () => {
     );
     expect((await inbox.get({ endpoint: 'default', id: 'evt_3' }))?.body).not.toBeNull();
     const broken = await post('/maintenance/prune', { ...fields, settledBefore: 'soon' });
-    expect(textOf(partOf(await broken.text(), 'problem'))).toContain('does not contain a valid time');
+    expect(textIn(await broken.text(), 'problem')).toContain('does not contain a valid time');
   });
 
   test('takes only the endpoint that is given', async () => {
@@ -372,7 +370,7 @@ describe('pruning', () => {
     const prune = vi.spyOn(inbox.operations as Operations, 'pruneSome');
     for (const confirm of ['4999', '', '-5', '5000x', '1e9']) {
       const answer = await post('/maintenance/prune', { ...FIELDS, confirm, typed: confirm });
-      expect([confirm, textOf(partOf(await answer.text(), 'preview'))]).toEqual([
+      expect([confirm, textIn(await answer.text(), 'preview')]).toEqual([
         confirm,
         expect.stringContaining('Would prune 5,000 events'),
       ]);
@@ -399,7 +397,7 @@ describe('pruning', () => {
   ] as const)('is not done for %j', async ([fields, said]) => {
     const { post } = openedPage();
     const answer = await post('/maintenance/prune', { ...fields, confirm: '9' });
-    expect(textOf(partOf(await answer.text(), 'problem'))).toContain(said);
+    expect(textIn(await answer.text(), 'problem')).toContain(said);
   });
 
   test('takes only the types that are given', async () => {
@@ -421,7 +419,7 @@ describe('erasing', () => {
     const { inbox, post } = openedPage();
     await store(inbox, orderEvent('evt_1', { order: 'ord_1' }), orderEvent('evt_2', { order: 'ord_2' }));
     const preview = await post('/maintenance/erase', { entity: ' ord_1 ' });
-    expect(textOf(partOf(await preview.text(), 'preview'))).toContain('Would erase 1 event about ord_1');
+    expect(textIn(await preview.text(), 'preview')).toContain('Would erase 1 event about ord_1');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
     expect(leadsTo(await post('/maintenance/erase', { entity: 'ord_1', confirm: '1', typed: ' ord_1 ' }))).toBe(
       '/maintenance?done=erased&figures=1.0.0',
@@ -434,15 +432,15 @@ describe('erasing', () => {
     const { inbox, post } = openedPage();
     await store(inbox, orderEvent('evt_1', { order: 'ord_1' }), orderEvent('evt_2', { order: 'ord_1' }));
     const again = await post('/maintenance/erase', { entity: 'ord_1', confirm: '1', typed: 'ord_1' });
-    expect(textOf(partOf(await again.text(), 'preview'))).toContain('Would erase 2 events');
+    expect(textIn(await again.text(), 'preview')).toContain('Would erase 2 events');
     for (const typed of ['', '2', 'ord_10']) {
       const other = await post('/maintenance/erase', { entity: 'ord_1', confirm: '2', typed });
-      expect(textOf(partOf(await other.text(), 'preview'))).toContain(
+      expect(textIn(await other.text(), 'preview')).toContain(
         'The name that you typed does not match. Nothing was done.',
       );
     }
     const empty = await post('/maintenance/erase', { entity: '  ', confirm: '1' });
-    expect(textOf(partOf(await empty.text(), 'problem'))).toContain('Enter what to erase');
+    expect(textIn(await empty.text(), 'problem')).toContain('Enter what to erase');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
   });
 });
@@ -480,11 +478,7 @@ describe('copies', () => {
 
   test('an export is none of everything when a field is misspelt', async () => {
     const { inbox, get } = openedPage();
-    const answer = await get('/maintenance/export?states=dead');
-    expect([answer.status, textOf(await answer.text())]).toEqual([
-      400,
-      expect.stringContaining('Unknown filter field "states"'),
-    ]);
+    await expectAnswer(await get('/maintenance/export?states=dead'), 400, 'Unknown filter field "states"');
     expect((await auditLines(inbox)).lines).toEqual([]);
   });
 
@@ -495,7 +489,6 @@ describe('copies', () => {
     const reader = answer.body?.getReader();
     await reader?.read();
     await reader?.cancel();
-    // The next one is not kept waiting by it.
     const lines: string[] = [];
     for await (const line of exportEvents(inbox, { actor: 'test' })) lines.push(line);
     expect(lines.length).toBeGreaterThan(40);
@@ -517,7 +510,7 @@ describe('copies', () => {
   ] as const)('an import of %s says what is wrong, and not what stands there', async ([, form, said]) => {
     const { post } = openedPage();
     const text = await (await post('/maintenance/import', form)).text();
-    expect(textOf(partOf(text, 'problem')).toLowerCase()).toContain(said.toLowerCase());
+    expect(textIn(text, 'problem').toLowerCase()).toContain(said.toLowerCase());
     expect(text).not.toContain('s3cret');
   });
 
@@ -575,11 +568,7 @@ describe('copies', () => {
     const backupFolder = scratchFolder();
     const { post, inbox } = openedPage({ backupFolder });
     const large = vi.spyOn(inbox.operations as Operations, 'bytes').mockResolvedValue(2 ** 60);
-    const answer = await post('/maintenance/backup');
-    expect([answer.status, textOf(await answer.text())]).toEqual([
-      507,
-      expect.stringContaining('A backup needs up to'),
-    ]);
+    await expectAnswer(await post('/maintenance/backup'), 507, 'A backup needs up to');
     expect(readdirSync(backupFolder)).toEqual([]);
     expect((await auditLines(inbox)).lines).toEqual([]);
     large.mockRestore();
@@ -606,10 +595,7 @@ describe('copies', () => {
   test('are not handed out by a page that masks fields', async () => {
     const { get, post } = openedPage({ mask: ['data.email'] });
     for (const answer of [await get('/maintenance/export'), await post('/maintenance/backup')]) {
-      expect([answer.status, textOf(await answer.text())]).toEqual([
-        403,
-        expect.stringContaining('This page masks fields'),
-      ]);
+      await expectAnswer(answer, 403, 'This page masks fields');
     }
   });
 

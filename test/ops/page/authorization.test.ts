@@ -22,7 +22,6 @@ describe('users with a password', () => {
   test.for([
     [basic('ada:pass:wörd'), { visitor: { role: 'operator', name: 'ada' } }],
     ['bAsIc   YWRhOnBhc3M6d8O2cmQ=', { visitor: { role: 'operator', name: 'ada' } }],
-    // Who gives no role may only read.
     [basic('vic:another'), { visitor: { role: 'viewer', name: 'vic' } }],
     [basic('vic:pass:wörd'), { refused: 401, challenges: [CHALLENGE] }],
     [basic('ada:pass'), { refused: 401, challenges: [CHALLENGE] }],
@@ -42,7 +41,6 @@ describe('users with a password', () => {
     { user: 'a:b', password: 'x' },
     { user: 'ada', password: '' },
     { user: 'ada', password: '  ' },
-    // What a variable that is not set becomes.
     { user: 'ada', password: 'undefined' },
     { user: 'ada', password: undefined },
     { user: 'ada', password: 'x', role: 'admin' as unknown as Visitor['role'] },

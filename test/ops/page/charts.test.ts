@@ -3,7 +3,7 @@ import type { Mark } from '../../../src/inbox/rules/marks.ts';
 import { LatencyChart } from '../../../src/page/charts/latency-chart.tsx';
 import { OutcomesChart } from '../../../src/page/charts/outcomes-chart.tsx';
 import type { Percentiles, StatsStep } from '../../../src/ops/stats.ts';
-import { partOf, tagsOf, textOf, type Tag } from './read-html.ts';
+import { partOf, tagsOf, textOf, type Tag, textIn } from './read-html.ts';
 import { NOW } from './stub-visit.ts';
 
 const STEP_MS = 60_000;
@@ -39,12 +39,10 @@ function figure(tag: Tag | undefined, attribute: string): number {
   return Number.parseFloat(tag?.attributes[attribute] ?? '');
 }
 
-/** An element as HTML; without components that wait for something it is there at once. */
 function written(element: unknown): string {
   return String(element);
 }
 
-/** The drawing itself, without the legend. */
 function drawing(html: string): string {
   return html.slice(html.search(/role="(img|group)"/), html.search(/<details|<ul class="marks/));
 }
@@ -72,11 +70,11 @@ describe('outcomes over time', () => {
 
   test('has a title, a description and its figures in a table', () => {
     const picture = tagsOf(html).find(({ attributes }) => attributes['role'] === 'group');
-    expect(textOf(partOf(html, picture?.attributes['aria-labelledby'] ?? ''))).toBe('Outcomes over time');
-    expect(textOf(partOf(html, picture?.attributes['aria-describedby'] ?? ''))).toBe(
+    expect(textIn(html, picture?.attributes['aria-labelledby'] ?? '')).toBe('Outcomes over time');
+    expect(textIn(html, picture?.attributes['aria-describedby'] ?? '')).toBe(
       'In this period: 157 received, 143 processed, 6 failed (to be retried), 4 dead, 700 rejected. The interval with the most dead events (3) began at 03:49.',
     );
-    expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:49 100 90 6 3 0 03:51 50 49 0 1 700');
+    expect(textIn(html, 'outcomes-table')).toContain('03:49 100 90 6 3 0 03:51 50 49 0 1 700');
   });
 
   test('bars are as high as what they count, and what failed stands on what died', () => {
@@ -124,7 +122,7 @@ describe('outcomes over time', () => {
     const [unfinished] = classed(drawing(html), 'rect', 'unfinished');
     expect(unfinished?.attributes['x']).toBe('80%');
     expect(textOf(drawing(html))).toContain('03:59: 2 received so far');
-    expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:59 (not complete) 2 0 0 0 0');
+    expect(textIn(html, 'outcomes-table')).toContain('03:59 (not complete) 2 0 0 0 0');
   });
 
   test('bars are links to the events, which keys find in the table', () => {
@@ -154,7 +152,7 @@ describe('outcomes over time', () => {
       ({ name, attributes }) => name === 'line' && attributes['y1'] === '16',
     );
     expect(lines.map((line) => figure(line, 'x1'))).toEqual(expect.arrayContaining([10, 40, 50]));
-    expect(textOf(partOf(marked, 'marks'))).toMatch(
+    expect(textIn(marked, 'marks')).toMatch(
       /^release <img src=x>\\u\{202e\} began .+ a new secret is in use .+ release v42 began/,
     );
     expect(tagsOf(marked).filter(({ name }) => name === 'img')).toEqual([]);
@@ -162,7 +160,7 @@ describe('outcomes over time', () => {
 
   test('without anything to show it says so', () => {
     const quiet = chartOf([step(0), step(1)]);
-    expect(textOf(partOf(quiet, 'outcomes-table'))).toContain('Nothing happened in this period.');
+    expect(textIn(quiet, 'outcomes-table')).toContain('Nothing happened in this period.');
     expect(tagsOf(drawing(quiet)).filter(({ name }) => name === 'rect' || name === 'a')).toEqual([]);
     expect(textOf(drawing(quiet))).not.toContain('NaN');
   });
@@ -179,7 +177,7 @@ describe('answer latency', () => {
   const html = written(LatencyChart({ steps, stepMs: STEP_MS, now: NOW, total }));
 
   test('says in words how long answers took, and when they took too long', () => {
-    expect(textOf(partOf(html, 'latency-description'))).toBe(
+    expect(textIn(html, 'latency-description')).toBe(
       'Of 30 answers, half took at most 10 ms and 99% over 60 s. 1 of 4 steps had a p99 above 10 s.',
     );
   });
@@ -212,7 +210,7 @@ describe('answer latency', () => {
 
   test('without a delivery it says so', () => {
     const quiet = written(LatencyChart({ steps: [step(0)], stepMs: STEP_MS, now: NOW, total: unmeasured }));
-    expect(textOf(partOf(quiet, 'latency-description'))).toBe('No delivery was answered in this period.');
+    expect(textIn(quiet, 'latency-description')).toBe('No delivery was answered in this period.');
   });
 });
 

@@ -8,7 +8,7 @@ import { ANY, bury, failure, FAILED, handleAgain, handled, invalidThen, RETRY } 
 import { START } from '../../helpers/virtual-clock.ts';
 import Database from 'better-sqlite3';
 import { ADA, openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
-import { partOf, tagsOf, textOf, unescaped } from './read-html.ts';
+import { partOf, tagsOf, textOf, unescaped, textIn, countOf } from './read-html.ts';
 
 const EVENT = '/events/default/evt_1';
 
@@ -20,7 +20,6 @@ async function failed(inbox: Inbox, name: string, message: string, stack: string
   await handled(inbox, { outcome: 'dead', reason: 'failed', error: { name, message, stack } }, orderEvent('evt_1'));
 }
 
-/** The commands that somebody could copy. */
 function commandsIn(html: string): readonly string[] {
   return Array.from(html.matchAll(/<code>(hookbox [^<]*)<\/code>/g), ([, command = '']) => command);
 }
@@ -38,10 +37,10 @@ describe('what has happened', () => {
     expect(entries).toEqual(
       expect.arrayContaining(['stored', 'redelivered', 'conflict', 'attempt', 'attempt', 'settled']),
     );
-    const timeline = textOf(partOf(page, 'timeline'));
+    const timeline = textIn(page, 'timeline');
     expect(timeline).toContain('attempt 1: failed after 1 ms Error: the shop is down Stack Error: the shop is down');
     expect(timeline).toMatch(/dead \(failed\)$/);
-    expect(textOf(partOf(page, 'headline'))).toBe(
+    expect(textIn(page, 'headline')).toBe(
       'dead (failed) No handler runs for it unless you rerun it: Error: the shop is down',
     );
     expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
@@ -59,9 +58,9 @@ describe('what has happened', () => {
   });
 
   test('says of an event that was never tried that its first attempt has not started', async () => {
-    const { inbox, html } = openedPage();
+    const { inbox, says } = openedPage();
     await store(inbox, orderEvent('evt_1'));
-    const timeline = async () => textOf(partOf(await html(EVENT), 'timeline'));
+    const timeline = async () => await says(EVENT, 'timeline');
     expect(await timeline()).toMatch(/due, but the first attempt has not started yet$/);
     await handleAgain(inbox, { outcome: 'retry', error: failure, dueAt: START + 60_000 }, orderEvent('evt_1'));
     expect(await timeline()).toMatch(/due, but the next attempt has not started yet$/);
@@ -100,9 +99,9 @@ describe('what has happened', () => {
       'Its handler succeeded.',
     ],
   ] as const)('of one that is %s is said in a sentence', async ([, make, said]) => {
-    const { inbox, html } = openedPage();
+    const { inbox, says } = openedPage();
     await make(inbox);
-    expect(textOf(partOf(await html(EVENT), 'headline'))).toContain(said);
+    expect(await says(EVENT, 'headline')).toContain(said);
   });
 
   test('of one that is not there: nothing, with 404', async () => {
@@ -110,8 +109,8 @@ describe('what has happened', () => {
     const answer = await get(eventHref('', { endpoint: 'default', id: hostileTexts.script }));
     const text = await answer.text();
     expect(answer.status).toBe(404);
-    expect(textOf(partOf(text, 'main'))).toContain(`The inbox has no event with the id ${hostileTexts.script}.`);
-    expect(tagsOf(text).filter(({ name }) => name === 'script').length).toBe(1);
+    expect(textIn(text, 'main')).toContain(`The inbox has no event with the id ${hostileTexts.script}.`);
+    expect(countOf(text, 'script')).toBe(1);
   });
 });
 
@@ -152,8 +151,8 @@ describe('what can be done', () => {
     expect(tagsOf(page).filter(({ attributes }) => attributes['method'] === 'post')).toEqual([]);
     expect(commandsIn(page)).toEqual(['hookbox events show evt_1']);
     for (const part of ['headline', 'acts', 'keys'])
-      expect(textOf(partOf(page, part)), part).not.toMatch(/\b(?:rerun|discard|you act)\b/i);
-    expect(textOf(partOf(page, 'facts'))).not.toContain('pause');
+      expect(textIn(page, part), part).not.toMatch(/\b(?:rerun|discard|you act)\b/i);
+    expect(textIn(page, 'facts')).not.toContain('pause');
   });
 
   test('with a tombstone is said: it cannot be rerun', async () => {
@@ -163,9 +162,9 @@ describe('what can be done', () => {
     bury(database, 'evt_1');
     database.close();
     const page = await html(EVENT);
-    expect(textOf(partOf(page, 'acts'))).toContain('The body was pruned, so the event cannot be rerun.');
+    expect(textIn(page, 'acts')).toContain('The body was pruned, so the event cannot be rerun.');
     expect(partOf(page, 'body')).toBe('');
-    expect(textOf(partOf(page, 'facts'))).toContain('pruned: only a tombstone is left');
+    expect(textIn(page, 'facts')).toContain('pruned: only a tombstone is left');
   });
 
   test('with the tombstone of an invalid one is nothing', async () => {
@@ -216,7 +215,7 @@ describe('the body', () => {
   test('is shown raw and in hexadecimal', async () => {
     const opened = openedPage();
     await withBody(opened, '{"id":"evt_1", "x":"\u202Ea\u0007é"}\n');
-    const raw = textOf(partOf(await opened.html(`${EVENT}?view=raw`), 'body'));
+    const raw = textIn(await opened.html(`${EVENT}?view=raw`), 'body');
     expect(raw).toContain('{"id":"evt_1", "x":"\\u{202e}a\\u{7}é"}');
     const hex = partOf(await opened.html(`${EVENT}?view=hex`), 'body');
     expect(hex).toContain(
@@ -240,7 +239,7 @@ describe('the body', () => {
     const opened = openedPage();
     await withBody(opened, '{"id":"evt_1","total":1}');
     await withBody(opened, '{"id":"evt_1","total":2.50}');
-    const body = textOf(partOf(await opened.html(EVENT), 'body'));
+    const body = textIn(await opened.html(EVENT), 'body');
     expect(body).toMatch(/Stored body .* total: 1 .* Newest different body with this id .* total: 2\.50/);
     expect(await (await opened.get(`${EVENT}/conflict`)).text()).toBe('{"id":"evt_1","total":2.50}');
   });
@@ -248,8 +247,8 @@ describe('the body', () => {
   test('that is no JSON is shown as what it is', async () => {
     const opened = openedPage();
     await withBody(opened, Uint8Array.from([0x7b, 0xff, 0xfe, 0x3c]));
-    expect(textOf(partOf(await opened.html(EVENT), 'body'))).toContain('The body is not valid JSON in UTF-8. Show raw');
-    expect(textOf(partOf(await opened.html(`${EVENT}?view=hex`), 'body'))).toContain('7b ff fe 3c');
+    expect(textIn(await opened.html(EVENT), 'body')).toContain('The body is not valid JSON in UTF-8. Show raw');
+    expect(textIn(await opened.html(`${EVENT}?view=hex`), 'body')).toContain('7b ff fe 3c');
   });
 
   test.for([
@@ -265,7 +264,7 @@ describe('the body', () => {
       expect(page.length, view).toBeLessThan(1_500_000);
       expect(tagsOf(page).filter(({ name }) => name === 'script').length, view).toBe(1);
       if (view === 'tree' && body.length > 200_000)
-        expect(textOf(partOf(page, 'body'))).toMatch(/Some values are omitted.* Show raw|characters\)/);
+        expect(textIn(page, 'body')).toMatch(/Some values are omitted.* Show raw|characters\)/);
     }
   });
 
@@ -275,7 +274,7 @@ describe('the body', () => {
     const live = await (await opened.get(EVENT, { ...signedIn(ADA), 'hookbox-live': '1' })).text();
     const whole = await opened.html(EVENT);
     expect([live.includes('a note'), whole.includes('a note')]).toEqual([false, true]);
-    expect(textOf(partOf(live, 'live'))).toBe(textOf(partOf(whole, 'live')));
+    expect(textIn(live, 'live')).toBe(textIn(whole, 'live'));
   });
 
   test('of an unknown view is the tree', async () => {
@@ -305,16 +304,16 @@ describe('masked fields', () => {
   });
 
   test('leave the names of entities, which operators work by, to be seen and searched for', async () => {
-    const { inbox, html } = openedPage({ mask: ['data.id', 'data.merchant_id'] });
+    const { inbox, says } = openedPage({ mask: ['data.id', 'data.merchant_id'] });
     await store(inbox, orderEvent('evt_1', { order: 'ord_42' }));
     const name = (await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.entity ?? '';
-    expect(textOf(partOf(await html(`/events?entity=${encodeURIComponent(name)}`), 'live'))).toContain(name);
+    expect(await says(`/events?entity=${encodeURIComponent(name)}`, 'live')).toContain(name);
   });
 
   test('are not searched for', async () => {
     const { html } = openedPage({ mask: MASK });
     const page = await html('/events?body=data.customer.email%3Dada');
-    expect(textOf(partOf(page, 'problems'))).toContain('data.customer.email is masked on this page');
+    expect(textIn(page, 'problems')).toContain('data.customer.email is masked on this page');
     expect(partOf(page, 'live')).toBe('');
   });
 });

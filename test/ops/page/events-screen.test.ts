@@ -7,7 +7,7 @@ import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { bury, FAILED, handleAgain, handled, RETRY } from '../events-in-states.ts';
 import { leadsTo, openedPage, signedIn, VIC } from './opened-page.ts';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { partOf, tagsOf, textOf, textIn, countOf } from './read-html.ts';
 import { htmlOf, stubVisit, summary } from './stub-visit.ts';
 
 function rowsIn(html: string): readonly string[] {
@@ -26,10 +26,10 @@ describe('the list', () => {
     const page = await html('/events');
     expect(rowsIn(page)).toEqual(['/ops/events/default/evt_2', '/ops/events/default/evt_1']);
     // The year is told from the next one on.
-    expect(textOf(partOf(page, 'event-1'))).toMatch(
+    expect(textIn(page, 'event-1')).toMatch(
       /^order\.created evt_1 Copy dead \(failed\) order::ord_1 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 1 Jan(?: 2026)? 00:00 Error: the shop is down$/,
     );
-    expect(textOf(partOf(page, 'event-2'))).toMatch(
+    expect(textIn(page, 'event-2')).toMatch(
       /^order\.ready evt_2 Copy pending no processor handles this type order::evt_2 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 time$/,
     );
   });
@@ -42,17 +42,17 @@ describe('the list', () => {
     ['a name of the merchant’s own:', 'a name of the…s own:'],
     ['🍕🍔🍟🌭🍿🥓🥞🧇🍳🥚🧀🥨', '🍕🍔🍟🌭🍿🥓🥞🧇🍳🥚🧀🥨'],
   ])('names what an event is about by its own id, which its merchant does not push out: %s', async (entity, shown) => {
-    const { inbox, html } = openedPage();
+    const { inbox, says } = openedPage();
     await store(inbox, { ...orderEvent('evt_1'), entity });
-    expect(textOf(partOf(await html('/events'), 'event-1'))).toContain(` ${shown} `);
+    expect(await says('/events', 'event-1')).toContain(` ${shown} `);
   });
 
   test('tells the error of what is processed by now as one of before', async () => {
-    const { inbox, html } = openedPage();
+    const { inbox, says } = openedPage();
     const event = orderEvent('evt_1');
     await handled(inbox, RETRY, event);
     await handleAgain(inbox, { outcome: 'processed' }, event);
-    expect(textOf(partOf(await html('/events'), 'event-1'))).toMatch(/ before: Error: the shop is down$/);
+    expect(await says('/events', 'event-1')).toMatch(/ before: Error: the shop is down$/);
   });
 
   test('goes on to older ones by the cursor, with the filter', async () => {
@@ -72,22 +72,17 @@ describe('the list', () => {
   });
 
   test('says when it has looked at many and found few, and goes on from there', async () => {
-    const { inbox, html } = openedPage();
+    const { inbox, html, says } = openedPage();
     const search = vi.spyOn(inbox.operations as Operations, 'search');
     search.mockResolvedValueOnce({ events: [summary()], next: 777, examined: 5_000 });
     const page = await html('/events?error=x');
-    expect(textOf(partOf(page, 'older'))).toBe(
-      '5,000 events searched, 1 found (0% of the inbox searched). Search further',
-    );
+    expect(textIn(page, 'older')).toBe('5,000 events searched, 1 found (0% of the inbox searched). Search further');
     expect(olderIn(page)).toBe('?error=x&before=777');
     search.mockResolvedValueOnce({ events: [], next: 3, examined: 5_000 });
     const none = await html('/events?error=x');
-    expect(textOf(partOf(none, 'live'))).toBe(
-      '5,000 events searched, 0 found (0% of the inbox searched). Search further',
-    );
-    // Whoever goes on from there and finds none has found none at all.
+    expect(textIn(none, 'live')).toBe('5,000 events searched, 0 found (0% of the inbox searched). Search further');
     expect(olderIn(none)).toBe('?error=x&found=none&before=3');
-    expect(textOf(partOf(await html(`/events${olderIn(none)}`), 'none'))).toBe('No events found.');
+    expect(await says(`/events${olderIn(none)}`, 'none')).toBe('No events found.');
   });
 
   test('that has nothing offers nothing to do with it', async () => {
@@ -122,8 +117,8 @@ describe('the list', () => {
     ['/events?before=-1', 'No events found.'],
     ['/events?before=99999999999999999999', 'No events found.'],
   ] as const)('at %s: %s', async ([path, said]) => {
-    const { html } = openedPage();
-    expect(textOf(partOf(await html(path), 'live'))).toBe(said);
+    const { says } = openedPage();
+    expect(await says(path, 'live')).toBe(said);
   });
 });
 
@@ -154,7 +149,6 @@ describe('the filter bar', () => {
     expect(
       tags.filter(({ attributes }) => 'selected' in attributes).map(({ attributes }) => attributes['value']),
     ).toEqual(['yes', 'no', 'yes']);
-    // What is folded away is not hidden when it filters.
     expect(tags.find(({ name }) => name === 'details')?.attributes).toHaveProperty('open');
   });
 
@@ -162,7 +156,6 @@ describe('the filter bar', () => {
     const { inbox, html } = openedPage();
     const search = vi.spyOn(inbox.operations as Operations, 'search');
     await html(`/events?${QUERY}&before=9`);
-    // Another question is what the group says.
     expect(search.mock.calls.filter(([, page]) => page.limit !== 1)).toEqual([
       [
         {
@@ -194,7 +187,6 @@ describe('the filter bar', () => {
     ['since=soon', 'since must be a time'],
     ['state=undead', 'not "undead"'],
     ['body=x', 'not "x"'],
-    // The inbox itself refuses this one.
     ['body=data%5B%3D1', 'data['],
     ['retrying=perhaps', 'retrying must be yes or no'],
     [`id=${'x'.repeat(2_000)}`, 'id must have at most 1000 characters'],
@@ -203,9 +195,9 @@ describe('the filter bar', () => {
     const { inbox, html } = openedPage();
     await store(inbox, orderEvent('evt_1'));
     const page = await html(`/events?${query}`);
-    expect(textOf(partOf(page, 'problems'))).toContain(said);
+    expect(textIn(page, 'problems')).toContain(said);
     expect(rowsIn(page)).toEqual([]);
-    expect(tagsOf(page).filter(({ name }) => name === 'script').length).toBe(1);
+    expect(countOf(page, 'script')).toBe(1);
     expect(partOf(page, 'acts')).toBe('');
   });
 });
@@ -234,13 +226,12 @@ describe('what can be done with all that match', () => {
   });
 
   test('says how many events each act is about, and of which states', async () => {
-    const { inbox, html } = openedPage();
+    const { inbox, html, says } = openedPage();
     const ids = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}_${n}`);
     await handled(inbox, FAILED, ...ids('dead', 52).map((id) => orderEvent(id)));
     await store(inbox, ...ids('pending', 3).map((id) => orderEvent(id)));
     await handled(inbox, { outcome: 'processed' }, ...ids('processed', 2).map((id) => orderEvent(id)));
-    const offered = async (query: string) => textOf(partOf(await html(`/events${query}`), 'acts'));
-    // More than a page is counted, and only what the preview would find.
+    const offered = async (query: string) => await says(`/events${query}`, 'acts');
     expect(await offered('')).toMatch(
       /^Rerun these 52 dead events… include ignored, discarded and processed events Discard these 55 dead or pending events… Export all events…/,
     );
@@ -252,29 +243,29 @@ describe('what can be done with all that match', () => {
   });
 
   test('counts no dead event without a body for a rerun, as its preview takes none', async () => {
-    const { inbox, file, html, post } = openedPage();
+    const { inbox, file, post, says } = openedPage();
     const ids = Array.from({ length: 60 }, (_, n) => `evt_${n}`);
     await handled(inbox, FAILED, ...ids.map((id) => orderEvent(id)));
     const database = new Database(file);
     bury(database, 'evt_3');
     database.close();
-    expect(textOf(partOf(await html('/events?state=dead'), 'acts'))).toMatch(/^Rerun these 59 dead events…/);
+    expect(await says('/events?state=dead', 'acts')).toMatch(/^Rerun these 59 dead events…/);
     const preview = leadsTo(await post('/bulks', { act: 'rerun', state: 'dead' }));
-    expect(textOf(partOf(await html(preview), 'sentence'))).toContain('Will rerun 59 events');
+    expect(await says(preview, 'sentence')).toContain('Will rerun 59 events');
   });
 
   test('counts no ignored events for a rerun, as some may have no body', async () => {
-    const { inbox, file, html, post } = openedPage();
+    const { inbox, file, post, says } = openedPage();
     await store(inbox, ...Array.from({ length: 60 }, (_, n) => orderEvent(`evt_${n}`)));
     await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 3_600_000, START + 3_000_000);
     const database = new Database(file);
     bury(database, 'evt_3');
     database.close();
-    const offered = async (query: string) => textOf(partOf(await html(`/events?${query}`), 'acts'));
+    const offered = async (query: string) => await says(`/events?${query}`, 'acts');
     expect(await offered('state=ignored')).toMatch(/^Rerun all ignored events that match…/);
     expect(await offered('state=ignored&state=dead')).toMatch(/^Rerun all dead or ignored events that match…/);
     const preview = leadsTo(await post('/bulks', { act: 'rerun', state: 'ignored' }));
-    expect(textOf(partOf(await html(preview), 'sentence'))).toContain('Will rerun 59 events');
+    expect(await says(preview, 'sentence')).toContain('Will rerun 59 events');
   });
 
   test('claims no number that it cannot know', async () => {
@@ -289,13 +280,12 @@ describe('what can be done with all that match', () => {
         ),
       );
     const acts = async (count: EventCount, query = 'error=down') => {
-      return textOf(partOf(await htmlOf(await page(count, query)), 'acts'));
+      return textIn(await htmlOf(await page(count, query)), 'acts');
     };
     // What is due by now is not retried now, and no count tells it apart.
     expect(await acts({ count: 60, more: false, cut: false }, 'retrying=yes')).toContain(
       'Retry all pending events that match now…',
     );
-    // Bodies would be read for it, again and again.
     expect(await acts({ count: 60, more: false, cut: false }, 'body=data.a%3D1')).toMatch(
       /^Rerun all dead events that match… .* Discard all dead or pending events that match…/,
     );

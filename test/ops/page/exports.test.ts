@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { auditLines, deadGroups } from '../../../src/ops/index.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { failure, FAILED, handled, RETRY } from '../events-in-states.ts';
-import { ADA, leadsTo, openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { ADA, leadsTo, openedPage, signedIn, VIC, type OpenedPage, expectAnswer } from './opened-page.ts';
+import { partOf, tagsOf, textOf, textIn } from './read-html.ts';
 
-/** Two groups of dead events, one that is tried again, and one that was not tried. */
 async function deadIn({ inbox }: OpenedPage): Promise<{ readonly down: string; readonly tax: string }> {
   await handled(inbox, FAILED, orderEvent('evt_down1'), orderEvent('evt_down2'));
   const noTax = { ...failure, name: 'TaxError', message: 'no tax rate for ord_7' };
@@ -17,7 +16,6 @@ async function deadIn({ inbox }: OpenedPage): Promise<{ readonly down: string; r
   return { down: printOf('Error'), tax: printOf('TaxError') };
 }
 
-/** What a menu of links has: where each leads, by its format. */
 function linksOf(html: string, id: string): readonly string[] {
   return tagsOf(partOf(html, id)).flatMap(({ name, attributes }) =>
     name === 'a' ? (attributes['href'] ?? '').replace(/^\/ops/, '') : [],
@@ -26,7 +24,6 @@ function linksOf(html: string, id: string): readonly string[] {
 
 const idsIn = (text: string) => [...new Set(text.match(/evt_\w+/g))].sort();
 
-/** The ids of events in what each of three answers has in its format. */
 async function idsOf(answers: readonly Response[]): Promise<readonly (readonly string[])[]> {
   const bytes = await Promise.all(answers.map(async (answer) => Buffer.from(await answer.arrayBuffer())));
   const [exact, json, csv] = bytes.map(String);
@@ -54,7 +51,6 @@ describe('Dead events are exported', () => {
       expect(await idsOf(answers), menu).toEqual([ids, ids, ids]);
     }
     expect((await auditLines(page.inbox)).lines).toHaveLength(12);
-    // What each is an export of is heard, too.
     expect(partOf(screen, `export-${tax}`)).toContain('aria-label="Export group: TaxError: no tax rate for ord_7"');
   });
 
@@ -86,7 +82,7 @@ describe('Dead events are exported', () => {
       counts: { events: 3 },
     });
 
-    const audit = textOf(partOf(await page.html('/audit'), `audit-${lines[0]?.seq ?? 0}`));
+    const audit = textIn(await page.html('/audit'), `audit-${lines[0]?.seq ?? 0}`);
     for (const said of ['Error: the shop is down', 'TaxError: no tax rate for ord_7']) expect(audit).toContain(said);
 
     const there = openedPage();
@@ -105,7 +101,6 @@ describe('Dead events are exported', () => {
     const nothing = [400, expect.stringContaining('First select rows with their checkboxes. Nothing was exported.')];
     expect(await said({ state: 'dead' })).toEqual(nothing);
     expect(await said({ chosen: 'yes', format: 'csv' })).toEqual(nothing);
-    // A field that is empty chooses nothing, and is no export of all.
     expect(await said({ fingerprint: '', event: ' ', format: 'csv' })).toEqual(nothing);
     const many = Array.from({ length: 201 }, (_, n) => `print${n}`);
     expect(await said({ fingerprint: many })).toEqual([400, expect.stringContaining('at most 200 groups')]);
@@ -157,5 +152,5 @@ test('events that are chosen are exported in each format, and no others', async 
     headers: { ...signedIn(ADA), origin: 'http://shop.example' },
     body: form,
   });
-  expect([without.status, textOf(await without.text())]).toEqual([403, expect.stringContaining('out of date')]);
+  await expectAnswer(without, 403, 'out of date');
 });

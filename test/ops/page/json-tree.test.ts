@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { jsonTree, type JsonNode } from '../../../src/ops/body/readable-body.ts';
 
-/** A tree in one line: what it says, and how. */
 function written({ name, again, kind, value, children, size, cut }: JsonNode): string {
   const named = `${name === null ? '' : `${name}: `}${again ? 'again ' : ''}`;
   if (kind === 'object' || kind === 'list') {
@@ -21,9 +20,7 @@ describe('a tree of JSON', () => {
   test.for([
     ['{"a":1,"b":[true,null,"x"]}', '{a: 1, b: [true, null, "x"]}'],
     [' {\n "a" :\t{ } , "b" : [ ] }\r\n', '{a: {}, b: []}'],
-    // Numbers with all their digits.
     ['[12.50,-0,-0.0,1e400,1E-7,9007199254740993]', '[12.50, -0, -0.0, 1e400, 1E-7, 9007199254740993]'],
-    // Names that come twice, however they are spelt.
     ['{"a":1,"b":{"a":2},"a":3,"\\u0061":4}', '{a: 1, b: {a: 2}, a: again 3, a: again 4}'],
     ['{"__proto__":1,"constructor":2,"":3}', '{__proto__: 1, constructor: 2, : 3}'],
     ['{"quoted \\" : {":"a \\\\","b":"\\ud83d\\ude00"}', '{quoted " : {: "a \\\\", b: "😀"}'],

@@ -1,20 +1,15 @@
-import type { Browser, Request } from 'playwright-core';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Request } from 'playwright-core';
+import { expect, test, vi } from 'vitest';
 import type { Operations } from '../../../src/inbox/contract.ts';
 import type { EventPage } from '../../../src/inbox/operator/search.ts';
 import { discardEvents } from '../../../src/ops/index.ts';
-import { openBrowser } from '../../browser/browser.ts';
+import { openBrowser, ofFile } from '../../browser/browser.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { FAILED, handled } from '../events-in-states.ts';
 import { asks, openedIn, type Opened } from './page-in-browser.ts';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
+const browser = await ofFile(openBrowser());
 
-/** As long as those of the service are, with one that is longer than any line. */
 const idOf = (n: number): string =>
   `evt_7Kx9mQ2vT4bW8yZ1cD3fG5hJ${String(n).padStart(3, '0')}${n === 7 ? 'x'.repeat(220) : ''}`;
 
@@ -37,7 +32,6 @@ test('twenty events are on a first screen, a line each; on a phone each is a car
   expect(await asks<number>(page, within)).toBeGreaterThanOrEqual(20);
   const heights = `new Set(${rows}.map(({ height }) => Math.round(height))).size`;
   expect(await asks<number>(page, heights)).toBe(1);
-  // The name is told whole, and nothing stands in columns that have nothing to say.
   expect(await page.locator('#events tbody tr', { hasText: 'evt_7Kx9mQ2vT4' }).count()).toBe(50);
   expect(await page.locator(`#events [title="${idOf(55)}"]`).count()).toBe(1);
   expect(await page.getByRole('columnheader', { name: 'endpoint' }).count()).toBe(0);
@@ -99,7 +93,6 @@ test('the box finds from every screen, and the URL has nothing that was not aske
   expect(await page.locator('#events tbody tr').count()).toBe(1);
 });
 
-/** A file of a thousand events that a step looks at a hundred of, where some of them fit. */
 function slowly(inbox: Opened['inbox'], step: (before: number) => Promise<void>): void {
   const operations = inbox.operations as Operations;
   const real = operations.search.bind(operations);
@@ -140,7 +133,6 @@ test('a search goes on by itself to the end of the file; it can be stopped, and 
   expect(asked.filter((before) => before < 1_000)).toEqual([900, 800, 700, 700, 600, 500, 400, 400, 300, 200, 100]);
 });
 
-/** Looks at the server as the page does when something has happened, and as often as it is told to. */
 const LOOK = `(async () => {
   const html = await (await fetch(location.href)).text();
   const to = new DOMParser().parseFromString(html, 'text/html').getElementById('live');
@@ -170,10 +162,8 @@ test('a list that grows keeps four pages and what is chosen, and asks for them o
   expect(await rows.count()).toBe(201);
   expect(await rows.last().getAttribute('data-event')).toBe('default/evt_20');
   expect(await rows.first().getAttribute('data-event')).toBe('default/evt_259');
-  // What was dropped is found on the pages that follow.
   expect(await page.locator('#older a').getAttribute('href')).toBe('?before=211');
 
-  // The round of the last look is over when it asks for nothing more.
   await expect
     .poll(async () => {
       const { begun } = named;

@@ -11,7 +11,6 @@ import { orderEvent, store } from '../../helpers/order-event.ts';
 import { ADA, openedPage, signedIn } from './opened-page.ts';
 import { bulkOf, noGauges, summary } from './stub-visit.ts';
 
-/** An inbox whose signs of change a test sets; it notes how often it was looked at. */
 function changingInbox(): {
   inbox: Inbox;
   now: { newest: number; rows: CountRow[]; worked: number; acts: number; fails: boolean };
@@ -129,7 +128,6 @@ describe('watching for changes', () => {
 describe('a stream', () => {
   const standing: Standing = { newest: 7, ...pick(noGauges), version: 3 };
 
-  /** Streams of changes that a test makes. */
   function streams(options: Parameters<typeof liveStreams>[1] = {}): {
     answer: (init?: RequestInit) => Response;
     change: (standing: Standing) => void;

@@ -5,7 +5,6 @@ import { createAuthorization, loginLimit, type AuthorizationOptions } from '../.
 import { recordedLog } from '../../helpers/recorded-log.ts';
 import { ADA, openedPage, signedIn, VIC } from './opened-page.ts';
 
-/** A clock that stands still until it is moved, in ms. */
 function limitWithClock() {
   const clock = { ms: 5_000_000 };
   return { limit: loginLimit(() => clock.ms), clock };

@@ -5,12 +5,10 @@ import { jsonTree } from '../../../src/ops/body/readable-body.ts';
 import { redactBody } from '../../../src/ops/redact.ts';
 import { stepsOf } from '../../steps.ts';
 
-/** All that reads a body, piece by piece. */
 const READERS = /\/src\/(?:ops\/(?:body\/|redact)|events\/)/;
 const NAMES = ['a', 'b', 'data', 'items'] as const;
 const PATHS = ['data.a', 'data.items[].a', 'a[][].b', 'a[0].a[].a', 'a.a.a.a', 'data[][1]'];
 
-/** For each byte and each character of the paths. */
 const STEPS_EACH = 20;
 
 const body = (json: string): Buffer => Buffer.from(json);

@@ -17,9 +17,8 @@ import { createSandbox } from '../../../src/sandbox/index.ts';
 import { sandboxPage } from '../../../src/sandbox/page/sandbox-page.tsx';
 import { invalidIncoming, later } from '../../helpers/incoming-event.ts';
 import { ADA, openedPage, signedIn, tokenIn } from './opened-page.ts';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { tagsOf, textIn } from './read-html.ts';
 
-/** One host of the table in docs/operations.md, with what is to be written in it. */
 interface Row {
   readonly host: string;
   readonly adapter: string;
@@ -44,7 +43,6 @@ async function codeOf(code: string): Promise<Code> {
 
 type Host = (run: Code, page: Page) => Promise<Server> | Server;
 
-/** A host in which some code mounts a page; for those without an app it is run for each request. */
 const HOSTS: Readonly<Record<string, Host>> = {
   express(run, page) {
     const app = express();
@@ -89,7 +87,6 @@ async function listening(server: Server): Promise<string> {
   return origin;
 }
 
-/** A page on an inbox with one dead event, whose id is a trap for whoever reads paths. */
 async function pageOn(options: Partial<OpsPageOptions> = {}): Promise<Page> {
   const { inbox } = openedPage();
   await inbox.accept(invalidIncoming({ id: ID, body: JSON.stringify({ id: ID }) }), later());
@@ -108,19 +105,16 @@ async function html(url: string): Promise<string> {
   return text;
 }
 
-/** Where everything on a page leads to within its site. */
 function ledTo(page: string): string[] {
   const all = tagsOf(page).flatMap(({ attributes }) => [attributes['href'], attributes['src'], attributes['action']]);
   return [...new Set(all.filter((to) => to !== undefined && to.startsWith('/')))] as string[];
 }
 
-/** What its own form sends. */
 async function post(url: string, page: string, fields: Readonly<Record<string, string>> = {}): Promise<Response> {
   const body = new URLSearchParams({ ...fields, csrf: tokenIn(page) });
   return get(url, { origin: new URL(url).origin }, { method: 'POST', body });
 }
 
-/** Screens, files and acts of a page are found where it is mounted. */
 async function expectMounted(origin: string, base: string): Promise<void> {
   const overview = await html(`${origin}${base}`);
   const links = ledTo(overview);
@@ -131,7 +125,7 @@ async function expectMounted(origin: string, base: string): Promise<void> {
   const events = await html(`${origin}${base}/events?state=dead`);
   const event = ledTo(events).find((to) => to.startsWith(`${base}/events/`)) ?? '';
   const shown = await html(`${origin}${event}`);
-  expect(textOf(partOf(shown, 'main'))).toContain(ID);
+  expect(textIn(shown, 'main')).toContain(ID);
   const act = ledTo(shown).find((to) => to.endsWith('/rerun')) ?? '';
   const done = await post(`${origin}${act}`, shown, { reason: 'a test & more' });
   expect([done.status, done.headers.get('location')]).toEqual([303, `${event}?done=still-invalid`]);
@@ -213,12 +207,9 @@ describe('in Express', () => {
   test.for([
     ["app.use('/admin', express.Router().use('/ops', pageHandler(page)))", '/admin/ops'],
     ["app.use('/t/:tenant/ops', pageHandler(page))", '/t/a%22b/ops'],
-    // Whose own names are those of screens.
     ["app.use('/events/dead', pageHandler(page))", '/events/dead'],
     ['app.use(pageHandler(page))', ''],
-    // Nothing is taken away from the path here.
     ["app.all('/ops{/*rest}', pageHandler(page))", '/ops'],
-    // It is behind what has read its forms.
     ["app.use(express.urlencoded(), express.json()); app.use('/ops', pageHandler(page))", '/ops'],
     ["app.use(express.urlencoded({ extended: true })); app.use('/ops', pageHandler(page))", '/ops'],
     ["app.use(express.raw({ type: '*/*' })); app.use('/ops', pageHandler(page))", '/ops'],

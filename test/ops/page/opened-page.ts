@@ -1,9 +1,10 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { opsPage, type OpsPageOptions } from '../../../src/page/operators-page.tsx';
 import { Hono } from 'hono';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
+import { textIn, textOf } from './read-html.ts';
 
 export const ADA = { user: 'ada', password: 'a password of ada', role: 'operator' } as const;
 export const VIC = { user: 'vic', password: 'a password of vic', role: 'viewer' } as const;
@@ -11,16 +12,15 @@ const ORIGIN = 'http://shop.example';
 
 type Fields = Readonly<Record<string, string | readonly string[]>>;
 
-/** A shop's app with the page at `/ops`, over an inbox in a file of its own. */
 export interface OpenedPage {
   readonly app: Hono;
   readonly inbox: Inbox;
   readonly file: string;
-  /** as an operator, unless headers say otherwise */
   readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Response>;
   /** the text of an answer that has to be 200 */
   readonly html: (path: string) => Promise<string>;
-  /** what the page's own form would send, with its token */
+  /** the text of the element with an id */
+  readonly says: (path: string, id: string) => Promise<string>;
   readonly post: (path: string, fields?: Fields | FormData) => Promise<Response>;
 }
 
@@ -45,7 +45,8 @@ export function openedPage(options: Partial<OpsPageOptions> = {}): OpenedPage {
     body.set('csrf', tokenIn(await html('/maintenance')));
     return app.request(`${ORIGIN}/ops${path}`, { method: 'POST', headers: { ...signedIn(ADA), origin: ORIGIN }, body });
   };
-  return { app, inbox, file, get, html, post };
+  const says: OpenedPage['says'] = async (path, id) => textIn(await html(path), id);
+  return { app, inbox, file, get, html, says, post };
 }
 
 export function signedIn({ user, password }: { readonly user: string; readonly password: string }): {
@@ -54,12 +55,10 @@ export function signedIn({ user, password }: { readonly user: string; readonly p
   return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
 }
 
-/** The token of the first form of a page. */
 export function tokenIn(html: string): string {
   return /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
 }
 
-/** Where an answer leads to, below the page. */
 export function leadsTo(answer: Response): string {
   return (answer.headers.get('location') ?? '').replace(/^\/ops/, '');
 }
@@ -71,4 +70,8 @@ function formOf(fields: Fields | FormData): FormData {
     for (const value of [values].flat()) form.append(name, value);
   }
   return form;
+}
+
+export async function expectAnswer(answer: Response, status: number, said: string): Promise<void> {
+  expect([answer.status, textOf(await answer.text())]).toEqual([status, expect.stringContaining(said)]);
 }

@@ -10,22 +10,17 @@ import { orderEvent } from '../../helpers/order-event.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { FAILED, handled } from '../events-in-states.ts';
 
-/** A page in a browser, and what it asks of its server. */
 export interface Opened {
   readonly page: Page;
   readonly inbox: Inbox;
   readonly origin: string;
-  /** the headers of forms that were sent */
   readonly posted: readonly Readonly<Record<string, string>>[];
   readonly server: {
-    /** for how long it holds back what brings a page up to date */
     updateMs: number;
-    /** when it was asked for that, and when it had answered */
     readonly updates: { readonly began: number; readonly ended: number }[];
   };
 }
 
-/** @param dead - the ids of events that are dead already */
 export async function openedIn(browser: Browser, ...dead: readonly string[]): Promise<Opened> {
   const inbox = sqliteInbox(scratchFile());
   for (const id of dead) await handled(inbox, FAILED, orderEvent(id, { order: id }));
@@ -53,7 +48,6 @@ export async function openedIn(browser: Browser, ...dead: readonly string[]): Pr
   return { page, inbox, posted, server, origin: new URL(served.url).origin };
 }
 
-/** Asks the page, in its own words. */
 export function asks<T>(page: Page, expression: string): Promise<T> {
   return page.evaluate<T>(expression);
 }

@@ -1,19 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { auditLines, discardEvents, listBulks, previewBulk, rerunEvents } from '../../../src/ops/index.ts';
-import { openBrowser } from '../../browser/browser.ts';
+import { openBrowser, ofFile } from '../../browser/browser.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { asks, openedIn } from './page-in-browser.ts';
 import { FAILED, handleAgain, handled } from '../events-in-states.ts';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
+const browser = await ofFile(openBrowser());
 
-/** The button of the form whose reason has the focus. */
 const IN_REASON_OF =
   'document.activeElement.name === "reason" && document.activeElement.form.querySelector("button").textContent.trim()';
 
@@ -32,14 +27,12 @@ test('a list that is brought up to date keeps the focus, the row that is selecte
   await handled(inbox, FAILED, orderEvent('evt_new'));
   await rerunEvents(inbox, [{ endpoint: 'default', id: 'evt_30' }], { actor: 'grace' });
   await page.getByRole('button', { name: '1 new' }).waitFor();
-  // What fits no more says so in its place.
   await page.locator('tr[data-href$="/evt_30"] .state-pending').waitFor();
   expect(await page.locator('tr[data-href$="/evt_new"]').count()).toBe(0);
   expect(await asks(page, 'document.activeElement.getAttribute("href")')).toBe(link);
   expect(await asks(page, 'document.querySelector("[data-selected]").dataset.href')).toBe(link);
   expect(await asks<number>(page, 'document.activeElement.getBoundingClientRect().top')).toBe(before);
 
-  // The very row that somebody is in changes too, and stays.
   await rerunEvents(inbox, [{ endpoint: 'default', id: 'evt_20' }], { actor: 'grace' });
   await page.locator('tr[data-href$="/evt_20"] .state-pending').waitFor();
   expect(await asks(page, 'document.activeElement.getAttribute("href")')).toBe(link);
@@ -60,7 +53,6 @@ test('an event that changes keeps what is typed and what is open, until it is se
   await page.locator('#timeline').getByText('redelivered').waitFor();
   expect(await asks(page, 'document.activeElement.name')).toBe('reason');
   expect(await page.locator('#stack-1').getAttribute('open')).not.toBeNull();
-  // Keys are letters while somebody types.
   await page.keyboard.type('on: jkr/?');
   expect(await page.locator('#discard input[name=reason]').inputValue()).toBe('half a reason: jkr/?');
   await page.keyboard.press('Enter');
@@ -68,7 +60,6 @@ test('an event that changes keeps what is typed and what is open, until it is se
   expect(await page.locator('#flash').textContent()).toContain('The event is discarded');
   // Said once: not in the URL any more (playwright hears of that after the page has done it).
   await expect.poll(() => page.url()).toBe(`${origin}/ops/events/default/evt_1`);
-  // What the guard goes by, as a browser sends it.
   expect(posted).toMatchObject([{ origin, 'sec-fetch-site': 'same-origin' }]);
 });
 
@@ -141,7 +132,6 @@ test('d goes to where a discard is confirmed, and no further; a click there lead
 });
 
 describe('Enter, pressed again and again, does nothing that is lost', () => {
-  /** How somebody gets to a preview, and what has the focus when they press Enter. */
   const WAYS: Readonly<Record<string, readonly [path: string, from: string | ((page: Page) => Promise<void>)]>> = {
     'a prune': ['/maintenance', '#prune button'],
     'a prune, from its field': ['/maintenance', '#prune input[name="olderThanDays"]'],
@@ -214,7 +204,6 @@ test('r and d mean the rows that are chosen, and not the one that is selected', 
     ['rerun', 2],
   ]);
 
-  // Groups are acted on one at a time: where some are chosen, none of them is meant alone.
   await page.goto(`${origin}/ops/dead`);
   for (const pressed of ['j', 'x', 'r', 'd']) await page.keyboard.press(pressed);
   await page.getByText('You can rerun or discard only one group at a time.').waitFor();

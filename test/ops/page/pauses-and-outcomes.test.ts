@@ -7,7 +7,7 @@ import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { failure, FAILED, handleAgain, handled, invalidThen } from '../events-in-states.ts';
 import { openedPage, signedIn, VIC } from './opened-page.ts';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { partOf, tagsOf, textOf, textIn } from './read-html.ts';
 
 const ADA = { actor: 'ada', reason: 'the shop is up' };
 
@@ -21,7 +21,7 @@ test('a bulk action tells what became of its events, and leads to them', async (
   const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
   const preview = await html(`/bulks/${id}`);
   expect(preview).not.toContain('id="outcome"');
-  expect(textOf(partOf(preview, 'sentence'))).toContain(
+  expect(textIn(preview, 'sentence')).toContain(
     'The 1 invalid event is parsed again with the current schemas; an event that still does not fit them stays dead (invalid).',
   );
   await runBulk(inbox, id, ADA);
@@ -29,9 +29,9 @@ test('a bulk action tells what became of its events, and leads to them', async (
   await handleAgain(inbox, { outcome: 'processed' }, orderEvent('c'));
 
   const page = await html(`/bulks/${id}`);
-  expect(textOf(partOf(page, 'sentence'))).toMatch(/^Reran 3 of 4 events: /);
-  expect(textOf(partOf(page, 'results'))).toContain('1 still invalid under the current schemas');
-  expect(textOf(partOf(page, 'outcome'))).toContain('Of 3 events rerun, 1 is processed and 2 are dead again.');
+  expect(textIn(page, 'sentence')).toMatch(/^Reran 3 of 4 events: /);
+  expect(textIn(page, 'results')).toContain('1 still invalid under the current schemas');
+  expect(textIn(page, 'outcome')).toContain('Of 3 events rerun, 1 is processed and 2 are dead again.');
   expect(titleOf(page)).toBe('(2 dead) Bulk rerun 1 · hookbox');
   const [, dead = ''] = /id="fate-dead"><a href="\/ops([^"]+)"/.exec(page) ?? [];
   const listed = await html(dead.replaceAll('&amp;', '&'));
@@ -40,7 +40,6 @@ test('a bulk action tells what became of its events, and leads to them', async (
   );
   expect(listed).not.toContain('href="/ops/events/default/c"');
 
-  // The event says by whom and why, with the way to the bulk.
   const event = await html('/events/default/a');
   const timeline = partOf(event, 'timeline');
   expect(textOf(timeline)).toContain('rerun by ada in code as part of bulk action 1: the shop is up');
@@ -51,22 +50,22 @@ test('a bulk action tells what became of its events, and leads to them', async (
 });
 
 test('what is said of an invalid event before a rerun is true after it', async () => {
-  const { inbox, html, post } = openedPage();
+  const { inbox, post, says } = openedPage();
   await store(inbox, { ...invalidThen(orderEvent('evt_1')), body: Buffer.from('{"id":"evt_1"}') });
-  const before = textOf(partOf(await html('/events/default/evt_1'), 'rerun'));
+  const before = await says('/events/default/evt_1', 'rerun');
   expect(before).toContain('If not, the event stays dead (invalid).');
   const answer = await post('/events/default/evt_1/rerun');
   expect(answer.headers.get('location')).toContain('still-invalid');
-  expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain('dead (invalid)');
+  expect(await says('/events/default/evt_1', 'headline')).toContain('dead (invalid)');
 });
 
 test('a pause where no processor is says which endpoints they name, and the form offers them', async () => {
-  const { inbox, html } = openedPage();
+  const { inbox, html, says } = openedPage();
   await pauseType(inbox, 'order.created', ADA);
-  expect(textOf(partOf(await html('/paused'), 'pauses'))).not.toMatch(/No (?:running )?processor/);
+  expect(await says('/paused', 'pauses')).not.toMatch(/No (?:running )?processor/);
   await inbox.announce({ endpoints: ['live'], types: ['*'] }, START, null);
   const page = await html('/paused');
-  expect(textOf(partOf(page, 'pauses'))).toContain(
+  expect(textIn(page, 'pauses')).toContain(
     'No running processor handles events of the endpoint default. Running processors handle live.',
   );
   const form = tagsOf(partOf(page, 'pause'));
@@ -75,7 +74,7 @@ test('a pause where no processor is says which endpoints they name, and the form
 });
 
 test('a type is paused and resumed with a reason, seen on the overview and by its events', async () => {
-  const { inbox, html, post, get } = openedPage();
+  const { inbox, html, post, get, says } = openedPage();
   await store(inbox, orderEvent('evt_1'));
   const paused = await post('/paused/pause', {
     type: 'order.created',
@@ -87,17 +86,14 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   expect(screen).toContain('The type is paused. Its events are stored and wait until you resume the type.');
   expect(screen).toContain('the till is down');
   const overview = await html('');
-  expect(textOf(partOf(overview, 'headline'))).toMatch(
+  expect(textIn(overview, 'headline')).toMatch(
     /^1 event of order\.created is waiting; the type has been paused since .* by ada: the till is down\. Resume$/,
   );
   expect(partOf(overview, 'paused')).toBe('');
-  expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain(
-    'It is waiting; order.created was paused',
-  );
+  expect(await says('/events/default/evt_1', 'headline')).toContain('It is waiting; order.created was paused');
   expect(
     (await post('/paused/pause', { type: 'order.created', endpoint: 'default' })).headers.get('location'),
   ).toContain('paused-already');
-  // Who looks on sees it, and cannot end it.
   const seen = await (await get('/paused', signedIn(VIC))).text();
   expect(seen).toContain('the till is down');
   expect(seen).not.toContain('method="post"');
@@ -110,7 +106,6 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   expect((await post('/paused/pause', unseen)).status).toBe(303);
   expect((await post('/paused/resume', unseen)).status).toBe(303);
 
-  // Who ends it says why, as who began it did.
   const sent = tagsOf(partOf(await html('/paused'), 'pauses')).filter(({ name }) => name === 'input');
   expect(sent.map(({ attributes }) => attributes['name'])).toEqual(['csrf', 'type', 'endpoint', 'reason']);
   const resumed = await post('/paused/resume', {
@@ -119,10 +114,10 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
     reason: 'the till is back',
   });
   expect(resumed.headers.get('location')).toContain('done=resumed');
-  expect(textOf(partOf(await html('/audit'), 'audit'))).toMatch(
+  expect(await says('/audit', 'audit')).toMatch(
     /resume ada through this page .*order\.created.* the till is back .*pause ada through this page .* the till is down$/,
   );
-  expect(textOf(partOf(await html('/paused'), 'none'))).toBe('No types are paused.');
+  expect(await says('/paused', 'none')).toBe('No types are paused.');
   expect(await html('')).not.toContain('id="paused"');
 });
 
@@ -147,9 +142,7 @@ test('attempts that failed alike are folded, and each of them can be opened', as
   const timeline = partOf(await html('/events/default/evt_1'), 'timeline');
   expect(textOf(timeline)).toContain('attempts 1 to 5: failed 5 times with the same error, most recently');
   expect(timeline).toContain('<details id="each-from-1">');
-  expect(textOf(partOf(timeline, 'each-from-1'))).toContain(
-    'attempt 3: failed after 1 ms Error: timed out after 5002 ms',
-  );
+  expect(textIn(timeline, 'each-from-1')).toContain('attempt 3: failed after 1 ms Error: timed out after 5002 ms');
   expect(textOf(timeline)).toContain('due, but the next attempt has not started yet');
   expect(textOf(timeline)).not.toContain('in -');
 });
@@ -164,9 +157,9 @@ test('what is still to come is no entry of what has happened', async () => {
 });
 
 test('other bytes under an id are shown as what differs, and masked values stay masked', async () => {
-  const { inbox, html } = openedPage({ mask: ['data.total'] });
+  const { inbox, says } = openedPage({ mask: ['data.total'] });
   await store(inbox, orderEvent('evt_1'), orderEvent('evt_1', { total: 7, createdAt: 1 }));
-  const diff = textOf(partOf(await html('/events/default/evt_1'), 'diff'));
+  const diff = await says('/events/default/evt_1', 'diff');
   expect(diff).toContain('The bodies differ in 2 places:');
   expect(diff).toContain('data.total "•••" "•••"');
   expect(diff).not.toContain('42.5');

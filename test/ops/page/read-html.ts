@@ -7,7 +7,6 @@ export interface Tag {
 const TAG = /<([a-z][a-z0-9]*)((?:\s[^<>]*)?)>/gi;
 const ATTRIBUTE = /\s([^\s=<>"'/]+)(?:="([^"]*)")?/g;
 
-/** The opening tags of a piece of HTML, in their order. */
 export function tagsOf(html: string): readonly Tag[] {
   return Array.from(html.matchAll(TAG), ([, name = '', attributes = '']) => ({
     name,
@@ -19,7 +18,6 @@ export function tagsOf(html: string): readonly Tag[] {
 
 /** What somebody reads who reads everything: without tags, and with one space where there is white space. */
 export function textOf(html: string): string {
-  // A place where a line may break is none that is read, nor is one where a name may be cut.
   const joined = html.replaceAll(/<wbr ?\/?>|<\/span><span class="end">/g, '');
   return unescaped(joined.replaceAll(/<(?:"[^"]*"|[^>"])*>/g, ' '))
     .replaceAll(/\s+/g, ' ')
@@ -28,7 +26,6 @@ export function textOf(html: string): string {
     .trim();
 }
 
-/** The piece of HTML from the element with an id on to its end; empty where there is none. */
 export function partOf(html: string, id: string): string {
   const [opening, name] = new RegExp(`<([a-z]+)[^<>]*\\sid="${id}"[^<>]*>`).exec(html) ?? [];
   if (opening === undefined || name === undefined) return '';
@@ -41,7 +38,26 @@ export function partOf(html: string, id: string): string {
   return html.slice(from);
 }
 
-/** A text as it was before it was put into HTML. */
+export function textIn(html: string, id: string): string {
+  return textOf(partOf(html, id));
+}
+
+/** The addresses that links lead to. */
+export function hrefsIn(html: string): readonly string[] {
+  return tagsOf(html).flatMap(({ name, attributes }) => (name === 'a' ? (attributes['href'] ?? []) : []));
+}
+
+/** The names and values of inputs. */
+export function inputsIn(html: string): readonly (readonly [name: string, value: string])[] {
+  return tagsOf(html).flatMap(({ name, attributes: { name: field = '', value = '' } }) =>
+    name === 'input' ? [[field, value] as const] : [],
+  );
+}
+
+export function countOf(html: string, element: string): number {
+  return tagsOf(html).filter(({ name }) => name === element).length;
+}
+
 export function unescaped(text: string): string {
   return text
     .replaceAll('&lt;', '<')

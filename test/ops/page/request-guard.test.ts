@@ -15,7 +15,6 @@ type Headers = Readonly<Record<string, string>>;
 interface Asked {
   readonly openToAll?: boolean;
   readonly method?: string;
-  /** where the connection comes from */
   readonly peer?: string | null;
 }
 
@@ -103,7 +102,6 @@ describe('a page that is open to all', () => {
     ['::', false],
     ['127.evil.example', false],
     ['', false],
-    // Where nobody knows, as behind a socket of the file system.
     [null, false],
   ] as const)('takes a connection from %j: %s', ([peer, expected]) => {
     expect(from(peer)).toBe(expected);
@@ -123,7 +121,6 @@ describe('a page that is open to all', () => {
     ['X-Client-IP', '127.0.0.1'],
   ] as const)('takes nothing that a proxy has passed on: %s', ([name, value]) => {
     expect(from('127.0.0.1', { [name]: value })).toBe(false);
-    // A login is what makes it safe behind a proxy.
     expect(passes({}, { host: 'ops.shop.example', [name]: value }, { peer: '192.0.2.1' })).toBe(true);
   });
 
@@ -216,7 +213,6 @@ test.for([
   expect(peerOf(env, request)).toBeNull();
 });
 
-/** Asks as an attacker does who says it is this machine. */
 async function status(port: number, address: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
   const asked = nodeRequest({ host: address, port, path: '/ops/events', headers: { host: 'localhost', ...headers } });
   const answer = once(asked, 'response');

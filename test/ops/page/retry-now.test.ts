@@ -5,11 +5,10 @@ import { auditLines, getBulk, getEvent } from '../../../src/ops/index.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 import { FAILED, failure, handled } from '../events-in-states.ts';
 import { leadsTo, openedPage, signedIn, VIC } from './opened-page.ts';
-import { partOf, textOf } from './read-html.ts';
+import { partOf, textOf, textIn } from './read-html.ts';
 
 const EVENT = '/events/default/evt_1';
 
-/** Another attempt in so many minutes from now. */
 const inMinutes = (minutes: number): Settlement => ({
   outcome: 'retry',
   error: failure,
@@ -33,8 +32,7 @@ describe('one event that is tried again later', () => {
     expect([answer.status, leadsTo(answer)]).toEqual([303, `${EVENT}?done=retried-now`]);
     expect(await isDue(inbox, 'evt_1')).toBe(true);
     const after = await html(leadsTo(answer));
-    expect(textOf(partOf(after, 'flash'))).toContain('The event is due now.');
-    // There is nothing left to retry now.
+    expect(textIn(after, 'flash')).toContain('The event is due now.');
     expect(after).not.toContain('id="retry-now"');
     expect(leadsTo(await post(`${EVENT}/retry-now`))).toBe(`${EVENT}?done=not-needed`);
     expect((await auditLines(inbox)).lines).toMatchObject([
@@ -66,7 +64,7 @@ describe('one event that is tried again later', () => {
 });
 
 test('all that a filter finds are previewed, and run', async () => {
-  const { inbox, html, post } = openedPage();
+  const { inbox, html, post, says } = openedPage();
   await handled(inbox, inMinutes(60), orderEvent('evt_1'), orderEvent('evt_2'));
   await handled(inbox, inMinutes(-1), orderEvent('evt_due'));
   expect(await html('/events?retrying=yes')).toContain('Retry these 2 pending events now…');
@@ -76,15 +74,15 @@ test('all that a filter finds are previewed, and run', async () => {
 
   expect(leadsTo(await post('/bulks', { act: 'retry-now', retrying: 'yes' }))).toBe('/bulks/1');
   const preview = await html('/bulks/1');
-  expect(textOf(partOf(preview, 'sentence'))).toBe(
+  expect(textIn(preview, 'sentence')).toBe(
     'Will retry 2 events: 2 order.created; all pending. Nothing has happened yet.',
   );
   expect(partOf(preview, 'run')).toContain('Retry 2 events now');
-  expect(textOf(partOf(preview, 'acts'))).toContain('an event that fails its last attempt becomes dead');
+  expect(textIn(preview, 'acts')).toContain('an event that fails its last attempt becomes dead');
   expect(await isDue(inbox, 'evt_1')).toBe(false);
   await post('/bulks/1/run', { rate: '500' });
   await expect.poll(async () => (await getBulk(inbox, 1))?.state).toBe('done');
-  expect(textOf(partOf(await html('/bulks/1'), 'outcome'))).toContain('Of 2 events retried now, 2 are ');
+  expect(await says('/bulks/1', 'outcome')).toContain('Of 2 events retried now, 2 are ');
   expect(await Promise.all(['evt_1', 'evt_2'].map((id) => isDue(inbox, id)))).toEqual([true, true]);
 });
 
@@ -106,6 +104,6 @@ test('retries stand in groups below the dead, and a group is previewed with its 
   ]);
   expect(leadsTo(await post('/bulks', { act: 'retry-now', retrying: 'yes', fingerprint }))).toBe('/bulks/1');
   const preview = await html('/bulks/1');
-  expect(textOf(partOf(preview, 'sentence'))).toContain('Will retry 2 events');
-  expect(textOf(partOf(preview, 'facts'))).toContain('their last error Error: the shop is down');
+  expect(textIn(preview, 'sentence')).toContain('Will retry 2 events');
+  expect(textIn(preview, 'facts')).toContain('their last error Error: the shop is down');
 });

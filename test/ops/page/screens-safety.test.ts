@@ -12,7 +12,6 @@ import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { tagsOf, textOf, type Tag } from './read-html.ts';
 import { NOW, ago, bulkOf, counting, deadGroup, htmlOf, noGauges, stubVisit, summary } from './stub-visit.ts';
 
-/** Every screen, with a text in every field that may come from elsewhere. */
 const screens: Readonly<Record<string, (visit: Visit, text: string) => Promise<Screen>>> = {
   overview: overviewScreen,
   'dead events': deadEventsScreen,
@@ -41,7 +40,6 @@ const screens: Readonly<Record<string, (visit: Visit, text: string) => Promise<S
   problem: (visit, text) => maintenanceScreen(visit, { act: 'problem', message: text }),
 };
 
-/** An inbox that has a text wherever it can have one. */
 function filledWith(text: string): Partial<Operations> {
   const lastError = { name: text, message: text };
   const event = summary({ endpoint: text, id: text, type: text, entity: text, failures: 2, attempts: 2, lastError });
@@ -157,7 +155,6 @@ describe.for(Object.keys(screens))('%s', (screen) => {
         for (const [name, value] of Object.entries(attributes)) {
           expect(name).not.toMatch(/^(?:on|style$|src|srcdoc$|formaction$)/);
           if (['href', 'action', 'data-href'].includes(name)) expect(value).toMatch(/^(?:\/ops(?:[/?]|$)|\?)/);
-          // Ids from outside must not send anybody up the path.
           if (name === 'href') expect(new URL(value, 'http://a/ops/x').pathname).toMatch(/^\/ops\//);
         }
       }

@@ -13,7 +13,7 @@ import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { ANY, FAILED, RETRY } from '../events-in-states.ts';
 import { openedPage } from './opened-page.ts';
-import { partOf, textOf } from './read-html.ts';
+import { partOf, textOf, textIn } from './read-html.ts';
 import { htmlOf, stubVisit } from './stub-visit.ts';
 
 const ADA = { actor: 'ada', via: 'page', reason: 'the tax service is back' } as const;
@@ -24,7 +24,6 @@ function openInbox(): Inbox {
   return inbox;
 }
 
-/** Events that failed for good: the handler knew no tax for these orders. */
 async function storeDead(inbox: Inbox, ids: readonly string[], receivedAt: number): Promise<void> {
   await store(inbox, ...ids.map((id) => orderEvent(id, { receivedAt })));
   const claimed = await inbox.claim(
@@ -42,7 +41,7 @@ function visitTo(inbox: Inbox): Visit {
 }
 
 async function textOn(screen: Promise<Screen>, id: string): Promise<string> {
-  return textOf(partOf(await htmlOf(await screen), id));
+  return textIn(await htmlOf(await screen), id);
 }
 
 test('an operator sees what is dead and what waits, reruns a group, and finds both in the bulk actions and in the audit', async () => {
@@ -69,7 +68,6 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
   await runBulk(inbox, id, ADA);
   expect(await textOn(bulkScreen(visitTo(inbox), id), 'outcome')).toContain('Of 3 events rerun, 3 are waiting');
   expect(await textOn(bulksScreen(visitTo(inbox)), `bulk-${id}`)).toContain('done 3');
-  // Nothing is in the group any more, and people still know it by what it said.
   for (const text of [
     textOf(await htmlOf(await bulkScreen(visitTo(inbox), id))),
     await textOn(bulksScreen(visitTo(inbox)), `bulk-${id}`),

@@ -13,14 +13,13 @@ import { causeOfRejection } from '../../../src/ops/words/rejection-causes.ts';
 import type { Screen } from '../../../src/page/visit.ts';
 import { errorOutcome, type Reason } from '../../../src/receive/outcome.ts';
 import { OPERATORS_LOOK } from '../../../src/page/shell.tsx';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { partOf, tagsOf, textOf, textIn } from './read-html.ts';
 import { ago, bulkOf, counting, deadGroup, htmlOf, noGauges, NOW, stubVisit, summary } from './stub-visit.ts';
 
 async function textOfPart(screen: Promise<Screen>, id: string): Promise<string> {
-  return textOf(partOf(await htmlOf(await screen), id));
+  return textIn(await htmlOf(await screen), id);
 }
 
-/** The names and values of the fields that a form sends, by the path that it is sent to. */
 function formsOf(html: string): Map<string, Record<string, string>[]> {
   const forms = new Map<string, Record<string, string>[]>();
   let fields: Record<string, string> = {};
@@ -46,7 +45,7 @@ function counted(minutesAgo: number, what: CountRow['what'], detail: string, cou
 describe('Overview', () => {
   test('says that nothing is stuck when nothing is', async () => {
     const html = await htmlOf(await overviewScreen(stubVisit()));
-    expect(textOf(partOf(html, 'headline'))).toBe(
+    expect(textIn(html, 'headline')).toBe(
       'All well: no event is dead, and none has been pending for more than a minute.',
     );
     expect(partOf(html, 'waiting')).toBe('');
@@ -86,7 +85,7 @@ describe('Overview', () => {
       }),
     });
     const html = await htmlOf(await overviewScreen(visit));
-    expect(textOf(partOf(html, 'headline'))).toBe(
+    expect(textIn(html, 'headline')).toBe(
       '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
         '12, some since 03:29 UTC (30 min), none received for 1 h 30 min: TypeError: Cannot read properties of undefined ' +
         '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while the handler was running ' +
@@ -100,14 +99,14 @@ describe('Overview', () => {
       '/ops/events/default/evt_5',
       '/ops/events/default/evt_1',
     ]);
-    expect(textOf(partOf(html, 'waiting-1'))).toContain('order:mer_7:ord_42 2 2026-03-14 03:12:07 UTC (47 min ago)');
+    expect(textIn(html, 'waiting-1')).toContain('order:mer_7:ord_42 2 2026-03-14 03:12:07 UTC (47 min ago)');
     expect(hrefsOf(partOf(html, 'waiting-1'))).toEqual([
       '/ops/events?endpoint=default&entity=order%3Amer_7%3Aord_42',
       '/ops/events/default/evt_1',
       '/ops/events/default/evt_5',
     ]);
-    expect(textOf(partOf(html, 'waiting-1'))).toContain('is waiting behind evt_5, which has failed 15 times');
-    expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor for order.created has run in the last 2 h');
+    expect(textIn(html, 'waiting-1')).toContain('is waiting behind evt_5, which has failed 15 times');
+    expect(textIn(html, 'waiting-8')).toContain('no processor for order.created has run in the last 2 h');
   });
 
   test('names an event that no processor has taken, and counts kinds apart', async () => {
@@ -125,10 +124,10 @@ describe('Overview', () => {
       waits: async (keys) => keys.map(() => ({ reason: 'no processor', lastSeen: null })),
     });
     const html = await htmlOf(await overviewScreen(visit));
-    const headline = textOf(partOf(html, 'headline'));
+    const headline = textIn(html, 'headline');
     expect(headline).toContain('At least 1 event, 1 cart, 1 product and 1 entity are stuck');
     expect(headline).toContain('evt_1 is waiting; no processor for order.created has ever run.');
-    expect(textOf(partOf(html, 'vital'))).toMatch(/^No event is dead\. The last delivery arrived 47 min ago\./);
+    expect(textIn(html, 'vital')).toMatch(/^No event is dead\. The last delivery arrived 47 min ago\./);
   });
 
   test('takes in the oldest pending events when the search has looked at newer ones only', async () => {
@@ -149,12 +148,12 @@ describe('Overview', () => {
       gauges: async () => ({ ...noGauges, oldestPending: waits(oldest), oldest: [waits(oldest), waits(next)] }),
     });
     const html = await htmlOf(await overviewScreen(visit));
-    expect(textOf(partOf(html, 'headline'))).toBe(
+    expect(textIn(html, 'headline')).toBe(
       'At least 3 orders are stuck: evt_old is delayed; first attempt in 5 min. ' +
         'The oldest of them has been waiting since 13 Mar 17:59 UTC (10 h). ' +
         'At least 1 order is waiting for a retry: evt_50 has failed twice; first attempt in 5 min.',
     );
-    const told = textOf(partOf(html, 'waiting'));
+    const told = textIn(html, 'waiting');
     const places = ['ord_1 1+', 'ord_2 1+', 'ord_900 1+'].map((words) => told.indexOf(words));
     expect(places).toEqual(places.filter((place) => place >= 0).toSorted((one, other) => one - other));
   });
@@ -166,7 +165,7 @@ describe('Overview', () => {
       search: async () => ({ events, next: null, examined: 2 }),
       waits: async (keys) => keys.map(() => ({ reason: 'no processor', lastSeen: null })),
     });
-    const told = textOf(partOf(await htmlOf(await overviewScreen(visit)), 'waiting'));
+    const told = textIn(await htmlOf(await overviewScreen(visit)), 'waiting');
     expect(told).toContain('ord_1 1 ');
     expect(told).toContain('ord_1 at shop-b 1 ');
   });
@@ -187,11 +186,11 @@ describe('Overview', () => {
     );
     const html = await htmlOf(await overviewScreen(visit));
     const tiles = partOf(html, 'tiles');
-    expect(textOf(partOf(tiles, 'tile-received'))).toBe('Received in 24 h 30 and 10 redeliveries (25%)');
-    expect(textOf(partOf(tiles, 'tile-processed'))).toBe('Processed in 24 h 28 and 1 failed attempt');
-    expect(textOf(partOf(tiles, 'tile-retrying'))).toContain('10,000+');
-    expect(textOf(partOf(tiles, 'tile-dead'))).toBe('Dead now 5 2 died in 24 h');
-    expect(textOf(partOf(tiles, 'tile-oldest-pending'))).toBe('Oldest pending none no event is pending');
+    expect(textIn(tiles, 'tile-received')).toBe('Received in 24 h 30 and 10 redeliveries (25%)');
+    expect(textIn(tiles, 'tile-processed')).toBe('Processed in 24 h 28 and 1 failed attempt');
+    expect(textIn(tiles, 'tile-retrying')).toContain('10,000+');
+    expect(textIn(tiles, 'tile-dead')).toBe('Dead now 5 2 died in 24 h');
+    expect(textIn(tiles, 'tile-oldest-pending')).toBe('Oldest pending none no event is pending');
     expect(hrefsOf(tiles)).toEqual([
       '/ops/events?since=2026-03-13T04%3A00%3A00.000Z',
       '/ops/events?state=processed&since=2026-03-13T04%3A00%3A00.000Z',
@@ -225,7 +224,6 @@ describe('Overview', () => {
     const all = spans.filter((_, n) => lengths[n] === step);
     const [since, until] = [all[0]?.[0] ?? 0, all.at(-1)?.[1] ?? 0];
     expect(all.length).toBe(steps);
-    // Beside the steps, which are the whole span, the one before it.
     expect(spans.filter((span) => !all.includes(span))).toEqual([[2 * since - until, since]]);
     expect([since % step, until % step]).toEqual([0, 0]);
     expect(until).toBeGreaterThan(NOW.getTime());
@@ -268,7 +266,6 @@ describe('Dead events', () => {
           { ...fields, act: 'discard' },
         ],
       ],
-      // What is chosen is sent by the boxes.
       ['/ops/maintenance/export', [{ csrf: 'token-of-ada', state: 'dead' }]],
     ]);
   });
@@ -284,8 +281,8 @@ describe('Dead events', () => {
 describe('Rejected', () => {
   test('says that none was rejected', async () => {
     const html = await htmlOf(await rejectedScreen(stubVisit()));
-    expect(textOf(partOf(html, 'rates'))).toBe('In the last 24 h No deliveries were rejected.');
-    expect(textOf(partOf(html, 'latest'))).toContain('No rejected deliveries.');
+    expect(textIn(html, 'rates')).toBe('In the last 24 h No deliveries were rejected.');
+    expect(textIn(html, 'latest')).toContain('No rejected deliveries.');
   });
 
   test('gives rates by reason, in words, with what to do', async () => {
@@ -297,11 +294,9 @@ describe('Rejected', () => {
       ]),
     });
     const html = await htmlOf(await rejectedScreen(visit));
-    expect(textOf(partOf(html, 'rates'))).toContain('10 deliveries were rejected (10% of all).');
-    expect(textOf(partOf(html, 'reason-signature-mismatch'))).toMatch(
-      /^signature-mismatch 9 90% The signature does not match/,
-    );
-    expect(textOf(partOf(html, 'reason-body-too-large'))).toContain('maxBodyBytes');
+    expect(textIn(html, 'rates')).toContain('10 deliveries were rejected (10% of all).');
+    expect(textIn(html, 'reason-signature-mismatch')).toMatch(/^signature-mismatch 9 90% The signature does not match/);
+    expect(textIn(html, 'reason-body-too-large')).toContain('maxBodyBytes');
   });
 
   test('lists what was refused: cause, size, hash, source, how often and when', async () => {
@@ -332,13 +327,12 @@ describe('Rejected', () => {
       ],
     });
     const html = await htmlOf(await rejectedScreen(visit));
-    expect(textOf(partOf(html, 'rejection-4'))).toBe(
+    expect(textIn(html, 'rejection-4')).toBe(
       'The X-Signature header is missing. 214 2026-03-14 03:58:07 UTC (1 min ago) 2026-03-13 19:39:07 UTC (8 h 20 min ago) ' +
         `default 203.0.113.7 812 bytes SHA-256 ${'a3'.repeat(32)}`,
     );
-    expect(textOf(partOf(html, 'rejection-5'))).toMatch(/default unknown not read$/);
-    expect(textOf(partOf(html, 'rejections'))).toMatch(/^215 deliveries in 2 lines\. cause times last/);
-    // A row that keys can open leads to all of its kind; its endpoint to what came in there.
+    expect(textIn(html, 'rejection-5')).toMatch(/default unknown not read$/);
+    expect(textIn(html, 'rejections')).toMatch(/^215 deliveries in 2 lines\. cause times last/);
     const href = '?range=24h&reason=signature-missing#latest';
     expect(tagsOf(partOf(html, 'rejection-4'))[0]?.attributes['data-href']).toBe(href);
     expect(hrefsOf(partOf(html, 'rejection-4'))).toEqual([href, '/ops/events?endpoint=default']);
@@ -404,7 +398,7 @@ describe('Bulk actions', () => {
       return page.before === null ? bulks : bulks.slice(0, 3);
     };
     const html = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks' })));
-    expect(textOf(partOf(html, 'bulk-90'))).toBe(
+    expect(textIn(html, 'bulk-90')).toBe(
       'rerun 90 previewed, not run 128 not run state dead group 0123456789abcdef (no events now) ada no reason given 2026-03-14 03:54:07 UTC (5 min ago)',
     );
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=71']);
@@ -439,10 +433,9 @@ describe('Bulk actions', () => {
       outcomePart: async (...args) => (asked.push(args), { counts, again: 0, next }),
     });
     const html = await htmlOf(await bulksScreen(visit));
-    const row = textOf(partOf(html, 'bulk-7'));
+    const row = textIn(html, 'bulk-7');
     expect(row).toContain(` ${told} state dead`);
     expect(row).toContain(' ada the shop is up ');
-    // However many events it has, and none for a preview.
     expect(asked).toEqual([[7, 0, 1_000]]);
     const links = hrefsOf(partOf(html, 'bulk-7')).filter((href) => href.includes('bulk=7'));
     expect(links).toHaveLength(Object.keys(counts).length);
@@ -462,7 +455,7 @@ describe('Bulk actions', () => {
     });
     const said = async (path: string) => {
       const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => bulk }, { path }), 7));
-      return textOf(partOf(html, 'begun'));
+      return textIn(html, 'begun');
     };
     expect((await said('/bulks/7?done=running')).split(/(?<=\.) /)[0]).toBe(expected);
     expect(await said('/bulks/7')).toBe('');
@@ -534,7 +527,7 @@ describe('Bulk actions', () => {
       ['/ops/bulks/7/cancel', [{ csrf: 'token-of-ada' }]],
       ['/ops/bulks/7/run', [{ csrf: 'token-of-ada', rate: '500', reason: 'fixed' }]],
     ]);
-    expect(textOf(partOf(html, 'acts'))).toContain('Rerun 128 events');
+    expect(textIn(html, 'acts')).toContain('Rerun 128 events');
     expect(partOf(html, 'progress')).toBe('');
   });
 
@@ -555,13 +548,13 @@ describe('Bulk actions', () => {
     const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => running }), 7));
     const progress = partOf(html, 'progress');
     expect(textOf(progress)).toContain('32 of 128 (25%)');
-    expect(textOf(partOf(html, 'results'))).toBe(
+    expect(textIn(html, 'results')).toBe(
       '30 rerun 1 still invalid under the current schemas 1 pruned: the handler needs the body, which was removed',
     );
     const bar = tagsOf(progress).find(({ name }) => name === 'progress');
     expect(bar?.attributes).toMatchObject({ max: '128', value: '32' });
     expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel']);
-    expect(textOf(partOf(html, 'acts'))).toContain('Cancel the rest');
+    expect(textIn(html, 'acts')).toContain('Cancel the rest');
   });
 
   test.each([
@@ -579,19 +572,19 @@ describe('Bulk actions', () => {
     });
     const visit = stubVisit({ bulk: async () => running, bulks: async () => [running] }, { path: '/bulks' });
     const html = await htmlOf(await bulkScreen(visit, 7));
-    expect(textOf(partOf(html, 'sentence'))).toContain(said);
-    expect(textOf(partOf(html, 'acts'))).toContain('Run the rest?');
+    expect(textIn(html, 'sentence')).toContain(said);
+    expect(textIn(html, 'acts')).toContain('Run the rest?');
     expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel', '/ops/bulks/7/run']);
-    expect(textOf(partOf(html, 'acts'))).toContain('Run the remaining 96');
-    expect(textOf(partOf(await htmlOf(await bulksScreen(visit)), 'bulk-7'))).toContain(said.slice(7, -1));
+    expect(textIn(html, 'acts')).toContain('Run the remaining 96');
+    expect(textIn(await htmlOf(await bulksScreen(visit)), 'bulk-7')).toContain(said.slice(7, -1));
   });
 
   test.for(['done', 'cancelled'] as const)('one that is %s has no forms, and says how long it took', async (state) => {
     const ended = bulkOf({ state, startedAt: ago(3), endedAt: ago(1), worked: 128, counts: { done: 128 }, audit: 3 });
     const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => ended }), 7));
     expect(formsOf(html).size).toBe(0);
-    expect(textOf(partOf(html, 'facts'))).toContain(`${state === 'done' ? 'ended' : state} 2026-03-14 03:58:07 UTC`);
-    expect(textOf(partOf(html, 'facts'))).toMatch(/took 2 min$/);
+    expect(textIn(html, 'facts')).toContain(`${state === 'done' ? 'ended' : state} 2026-03-14 03:58:07 UTC`);
+    expect(textIn(html, 'facts')).toMatch(/took 2 min$/);
   });
 
   test('one that is done says each of its counts once', async () => {
@@ -603,7 +596,7 @@ describe('Bulk actions', () => {
     expect(text).toContain('Reran 119 of 128 events');
     expect(text).toContain('Of 119 events rerun, 86 are processed and 33 are dead again.');
     for (const count of ['86', '33', '9']) expect(text.match(new RegExp(`\\b${count} [a-z]`, 'g'))).toHaveLength(1);
-    expect(textOf(partOf(html, 'results'))).toBe('9 still invalid under the current schemas');
+    expect(textIn(html, 'results')).toBe('9 still invalid under the current schemas');
     expect(text).not.toContain('119 rerun');
     expect(text).not.toContain('128 of 128');
     expect(hrefsOf(partOf(html, 'outcome'))).toEqual([
@@ -615,7 +608,7 @@ describe('Bulk actions', () => {
   test('one that was cancelled says how far it came, and each result', async () => {
     const parts = { state: 'cancelled', startedAt: ago(3), endedAt: ago(1), worked: 32, counts: { done: 32 } } as const;
     const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => bulkOf(parts) }), 7));
-    expect(textOf(partOf(html, 'progress'))).toContain('32 of 128 (25%)');
+    expect(textIn(html, 'progress')).toContain('32 of 128 (25%)');
   });
 });
 
@@ -640,7 +633,7 @@ describe('Audit', () => {
   test('a line says who did what, through what, to what, with what outcome and why', async () => {
     const visit = stubVisit({ lines: async () => ({ lines: [line], next: 12 }) });
     const html = await htmlOf(await auditScreen(visit));
-    expect(textOf(partOf(html, 'audit-12'))).toBe(
+    expect(textIn(html, 'audit-12')).toBe(
       '2026-03-14 03:49:07 UTC (10 min ago) rerun grace@shop-1 through the command line ' +
         'endpoint default events evt_1, evt 2/3 1 done, 1 not needed the tax service is back',
     );
@@ -687,7 +680,7 @@ describe('Audit', () => {
   ] as const)('%s has words for nothing, where the next page is at %s', async ([path, next, words]) => {
     const visit = stubVisit({ lines: async () => ({ lines: [], next }) }, { path });
     const html = await htmlOf(await auditScreen(visit));
-    expect(textOf(partOf(html, 'none'))).toBe(words);
+    expect(textIn(html, 'none')).toBe(words);
     expect(partOf(html, 'older') === '').toBe(next === null);
   });
 
@@ -698,9 +691,7 @@ describe('Audit', () => {
       { path: `/audit?day=${encodeURIComponent(day)}` },
     );
     const html = await htmlOf(await auditScreen(visit));
-    expect(textOf(partOf(html, 'problems'))).toBe(
-      `${day} is not a valid date. Write dates as YYYY-MM-DD, such as 2026-01-31.`,
-    );
+    expect(textIn(html, 'problems')).toBe(`${day} is not a valid date. Write dates as YYYY-MM-DD, such as 2026-01-31.`);
     expect(asked).toEqual([]);
   });
 
@@ -768,8 +759,8 @@ describe('Health', () => {
       ...counting([counted(3, 'answer-ms', '7', 99), counted(3, 'answer-ms', '1500', 1)]),
     });
     const html = await htmlOf(await healthScreen(visit));
-    expect(textOf(partOf(html, 'ready'))).toContain('Ready: a test write just succeeded.');
-    const standing = textOf(partOf(html, 'standing'));
+    expect(textIn(html, 'ready')).toContain('Ready: a test write just succeeded.');
+    const standing = textIn(html, 'standing');
     expect(standing).toContain('oldest pending evt_1, received 2026-03-14 03:12:07 UTC (47 min ago)');
     expect(standing).toContain('3 pending (1 of them waiting for a retry)');
     expect(standing).toContain('p50 7 ms, p99 7 ms, for 100 deliveries');
@@ -781,8 +772,8 @@ describe('Health', () => {
       throw new Error('disk I/O error');
     };
     const html = await htmlOf(await healthScreen(stubVisit({ ping: broken, gauges: broken })));
-    expect(textOf(partOf(html, 'ready'))).toContain('Not ready');
-    expect(textOf(partOf(html, 'standing'))).toContain('The inbox cannot be read: disk I/O error');
+    expect(textIn(html, 'ready')).toContain('Not ready');
+    expect(textIn(html, 'standing')).toContain('The inbox cannot be read: disk I/O error');
   });
 });
 
@@ -797,7 +788,7 @@ describe('Maintenance', () => {
     ]);
     expect(hrefsOf(html)).toContain('/ops/maintenance/export');
     for (const act of ['prune', 'erase', 'export', 'import', 'backup']) {
-      expect(textOf(partOf(html, act))).toMatch(/This permanently deletes|Nothing is deleted/);
+      expect(textIn(html, act)).toMatch(/This permanently deletes|Nothing is deleted/);
     }
     const upload = tagsOf(html).find(({ attributes }) => attributes['action'] === '/ops/maintenance/import');
     expect(upload?.attributes['enctype']).toBe('multipart/form-data');
@@ -809,7 +800,7 @@ describe('Maintenance', () => {
     const named = { db: 'postgres://ada:secret@db.example/shop' };
     const html = await htmlOf(await maintenanceScreen({ ...visit, named, operated: { inbox } }));
     expect([...formsOf(html).keys()]).not.toContain('/ops/maintenance/backup');
-    expect(textOf(partOf(html, 'backup'))).toContain('--file=hookbox.dump postgres://db.example/shop');
+    expect(textIn(html, 'backup')).toContain('--file=hookbox.dump postgres://db.example/shop');
     expect(html).not.toContain('secret');
   });
 
@@ -855,7 +846,7 @@ describe('Maintenance', () => {
         count: 0,
       }),
     );
-    expect(textOf(partOf(html, 'preview'))).toContain(
+    expect(textIn(html, 'preview')).toContain(
       'No events match these conditions: processed, settled more than 1 day ago, of all types.',
     );
     expect(formsOf(partOf(html, 'preview')).size).toBe(0);

@@ -6,7 +6,7 @@ import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { bury, FAILED, handled } from '../events-in-states.ts';
 import { ADA, openedPage, signedIn, VIC } from './opened-page.ts';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { partOf, tagsOf, textIn, countOf } from './read-html.ts';
 import { summary } from './stub-visit.ts';
 
 const rowsIn = (html: string): readonly string[] =>
@@ -15,7 +15,6 @@ const rowsIn = (html: string): readonly string[] =>
 const nextIn = (html: string): string =>
   /href="([^"]*)"/.exec(partOf(html, 'older'))?.[1]?.replaceAll('&amp;', '&') ?? '';
 
-/** What the form sends that discards all that match. */
 function discardAllIn(html: string): FormData {
   const acts = partOf(html, 'acts');
   const from = acts.indexOf('name="act" value="discard"');
@@ -49,27 +48,24 @@ describe('the search box', () => {
     expect(partOf(await html('/audit'), 'search')).toContain('name="q"');
     const page = await html('/events?q=ORD_k7');
     expect(rowsIn(page)).toEqual(['evt_Aa2', 'evt_Aa3', 'evt_Aa1']);
-    expect(textOf(partOf(page, 'taken'))).toBe(
-      'Searched as an entity: ord_K7, failed events first. Search for it as text',
-    );
-    expect(textOf(partOf(page, 'count'))).toBe('3 events');
-    // What is done with all of them is done with what was found.
+    expect(textIn(page, 'taken')).toBe('Searched as an entity: ord_K7, failed events first. Search for it as text');
+    expect(textIn(page, 'count')).toBe('3 events');
     expect(partOf(page, 'acts')).toContain('name="entity" value="ord_K7"');
     const some = await html('/events?q=evt_aa');
-    expect(textOf(partOf(some, 'taken'))).toContain('Other names that begin with this text: evt_Aa1, evt_Aa2, evt_Aa3');
+    expect(textIn(some, 'taken')).toContain('Other names that begin with this text: evt_Aa1, evt_Aa2, evt_Aa3');
     expect(rowsIn(some)).toEqual(['evt_Aa2', 'evt_Aa3', 'evt_Aa1']);
   });
 
   test('suggests what may have been meant, and shows a hostile text as text', async () => {
-    const { inbox, html } = openedPage();
+    const { inbox, html, says } = openedPage();
     await store(inbox, orderEvent('evt_Aa1', { order: 'ord_K7' }));
     const page = await html('/events?q=ord_k9');
-    expect(textOf(partOf(page, 'suggestions'))).toBe('Did you mean ord_K7 ?');
-    expect(textOf(partOf(await html('/events?q=ordr.ready'), 'suggestions'))).toBe('Did you mean order.ready ?');
+    expect(textIn(page, 'suggestions')).toBe('Did you mean ord_K7 ?');
+    expect(await says('/events?q=ordr.ready', 'suggestions')).toBe('Did you mean order.ready ?');
     const hostile = await html(`/events?${new URLSearchParams({ q: hostileTexts.script }).toString()}`);
-    expect(textOf(partOf(hostile, 'none'))).toContain('No event has this text in its id');
-    expect(tagsOf(hostile).filter(({ name }) => name === 'script').length).toBe(1);
-    expect(textOf(partOf(await html(`/events?q=${'x'.repeat(1_001)}`), 'problems'))).toContain('1000 characters');
+    expect(textIn(hostile, 'none')).toContain('No event has this text in its id');
+    expect(countOf(hostile, 'script')).toBe(1);
+    expect(await says(`/events?q=${'x'.repeat(1_001)}`, 'problems')).toContain('1000 characters');
   });
 
   test('goes on where the step before ended, also among others than it began with', async () => {
@@ -81,7 +77,6 @@ describe('the search box', () => {
     const first = await html('/events?q=ord_1');
     expect(rowsIn(first).slice(0, 21)).toEqual([...Array.from({ length: 20 }, (_, n) => `evt_${20 - n}`), 'evt_60']);
     expect(nextIn(first)).toBe('?q=ord_1&among=others&takenFor=entity&takenName=ord_12&before=31');
-    // Another name that begins so changes nothing for who is under way.
     await handled(inbox, FAILED, orderEvent('evt_new', { order: 'ord_13' }));
     const second = await html(`/events${nextIn(first)}`);
     expect(rowsIn(second)).toEqual(Array.from({ length: 10 }, (_, n) => `evt_${30 - n}`));
@@ -133,7 +128,7 @@ describe('a list', () => {
     for (const query of ['entity=ord_1&order=failed', 'entity=ord_1&state=dead&state=pending&order=failed']) {
       const page = await html(`/events?${query}`);
       expect(rowsIn(page)).toEqual(['evt_2', 'evt_1']);
-      expect(textOf(partOf(page, 'count'))).toBe('2 events');
+      expect(textIn(page, 'count')).toBe('2 events');
       const preview = await post('/bulks', discardAllIn(page));
       const number = Number(preview.headers.get('location')?.split('/').at(-1));
       expect((await inbox.operations?.bulk(number))?.total).toBe(2);
@@ -143,7 +138,6 @@ describe('a list', () => {
       const exported = await (await get(exportHref.replace('/ops', ''))).text();
       expect(exported.match(/"evt_\w+"/g)).toEqual(['"evt_1"', '"evt_2"']);
     }
-    // What cannot be dead is in no such list: then nothing is done with all.
     const none = await html('/events?state=pending&order=failed');
     expect(rowsIn(none)).toEqual([]);
     expect(partOf(none, 'acts')).toBe('');
@@ -154,11 +148,11 @@ describe('a list', () => {
     [{ count: 10_000, more: true, cut: false }, 'more than 10,000 events'],
     [{ count: 12, more: false, cut: true }, 'at least 12 events'],
   ] as const)('says how many there are: %j', async ([counted, said]) => {
-    const { inbox, html } = openedPage();
+    const { inbox, says } = openedPage();
     const operations = inbox.operations as Operations;
     vi.spyOn(operations, 'search').mockResolvedValue({ events: [summary()], next: 9, examined: 1 });
     vi.spyOn(operations, 'countFound').mockResolvedValue(counted);
-    expect(textOf(partOf(await html('/events'), 'count'))).toBe(said);
+    expect(await says('/events', 'count')).toBe(said);
   });
 
   test('is counted for whoever opens a page of it, and not for the script that goes on by itself', async () => {
@@ -177,7 +171,7 @@ describe('a list', () => {
   });
 
   test('has boxes that lead to a preview of just these, whatever is discarded already', async () => {
-    const { inbox, html, get, post } = openedPage();
+    const { inbox, html, get, post, says } = openedPage();
     for (const id of ['evt_1', 'evt/2', 'evt_3', 'evt_4']) await handled(inbox, FAILED, orderEvent(id));
     await store(inbox, { ...orderEvent('evt_1'), endpoint: 'other' });
     await discardEvents(inbox, [{ endpoint: 'default', id: 'evt_3' }], { actor: 'ada' });
@@ -189,8 +183,7 @@ describe('a list', () => {
     expect(chosen.headers.get('location')).toBe('/ops/bulks/1');
     const bulk = await inbox.operations?.bulk(1);
     expect(bulk).toMatchObject({ total: 3, breakdown: { states: { dead: 2, discarded: 1 } } });
-    expect(textOf(partOf(await html('/bulks/1'), 'facts'))).toContain('evt/2');
-    // Nothing chosen is not all.
+    expect(await says('/bulks/1', 'facts')).toContain('evt/2');
     const none = await post('/bulks', { chosen: 'yes', act: 'discard' });
     expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('Nothing selected')]);
     const wrong = await post('/bulks', { chosen: 'yes', act: 'discard', event: 'evt_1' });

@@ -16,13 +16,10 @@ interface StubOptions {
   readonly path?: string;
   readonly role?: Visit['visitor']['role'];
   readonly base?: string;
-  /** the paths of masked fields */
   readonly masked?: readonly string[];
-  /** what it answers about events that no processor handles */
   readonly handling?: Partial<Pick<Inbox, 'unhandled' | 'ignoredSince' | 'processors'>>;
 }
 
-/** A visit to an inbox that answers with what a test says, and with nothing otherwise. */
 export function stubVisit(
   operations: Partial<Operations> = {},
   { path = '/', role = 'operator', base = '/ops', masked = [], handling = {} }: StubOptions = {},
@@ -145,7 +142,6 @@ export function bulkOf(parts: Partial<StoredBulk> = {}): StoredBulk {
   };
 }
 
-/** What was counted, as `stats` asks for it. */
 export function counting(rows: readonly CountRow[]): Pick<Operations, 'totals' | 'totalsIn'> {
   return {
     totals: async () => rows,
@@ -153,7 +149,6 @@ export function counting(rows: readonly CountRow[]): Pick<Operations, 'totals' |
   };
 }
 
-/** The HTML of a screen's content. */
 export async function htmlOf(screen: Screen): Promise<string> {
   // With components that wait for something it would be a promise, which its type does not say.
   const html: unknown = (await screen.content).toString();

@@ -15,20 +15,18 @@ import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { ANY, FAILED } from '../events-in-states.ts';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { partOf, tagsOf, textOf, textIn } from './read-html.ts';
 import { ago, counting, deadGroup, htmlOf, NOW, stubVisit, summary } from './stub-visit.ts';
 
 const nobody = { count: 0, more: false };
 const behind = { count: 63, more: false };
 
-/** What findStuck makes of some events that wait so. */
 async function stuckOf(...events: readonly Event[]): Promise<Seen['stuck']> {
   return stuckBeside([], ...events);
 }
 
 type Event = readonly [Partial<EventSummary>, Wait | null];
 
-/** The same, where what these types wait for is said of each as a whole. */
 async function stuckBeside(told: readonly EndpointType[], ...events: readonly Event[]): Promise<Seen['stuck']> {
   const stored = events.map(([parts], n) => summary({ seq: n + 1, id: `evt_${n}`, entity: `order::${n}`, ...parts }));
   const { inbox } = stubVisit({
@@ -239,8 +237,7 @@ it('names a pause that events wait for, with who and why, and the most that wait
   );
   const links = tagsOf(headline).flatMap(({ attributes }) => attributes['href'] ?? []);
   expect(links.slice(0, 2)).toEqual(['/ops/events?endpoint=shop-a&type=order.ready&state=pending', '/ops/paused']);
-  // Further down is what the headline does not name.
-  expect(textOf(partOf(html, 'paused'))).toMatch(/^Paused order\.completed, paused since .* No events are waiting/);
+  expect(textIn(html, 'paused')).toMatch(/^Paused order\.completed, paused since .* No events are waiting/);
 });
 
 it('says since when some are dead, whichever group they are in', () => {
@@ -272,7 +269,7 @@ it('does not take the oldest for the first that died, as it may have been rerun'
   }
   const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
   // One is dead since 08:00 that is neither the oldest nor the newest: what is said holds all the same.
-  expect(textOf(partOf(html, 'headline'))).toMatch(
+  expect(textIn(html, 'headline')).toMatch(
     /^3 events are dead in 1 group, some since 10:30 UTC \(1 h 30 min\) 3, none received for 1 h 40 min: Error: the shop is down/,
   );
 });
@@ -287,10 +284,10 @@ it('names the type that fails since the release, in the words of the comparison'
     marks: async () => [{ kind: 'release', name: '2026.11.2', endpoint: 'default', at: ago(20) }],
   });
   const html = await htmlOf(await overviewScreen(visit));
-  expect(textOf(partOf(html, 'headline'))).toBe(
+  expect(textIn(html, 'headline')).toBe(
     'order.shipped: 38% of its runs have failed since release 2026.11.2 began 20 min ago, compared with 1% in the 1 h before. By type',
   );
-  expect(textOf(partOf(html, 'verdict'))).toMatch(/^Failed more often: order\.shipped \(38%, previously 1%\)/);
+  expect(textIn(html, 'verdict')).toMatch(/^Failed more often: order\.shipped \(38%, previously 1%\)/);
 });
 
 it.each([
@@ -306,7 +303,7 @@ it.each([
     },
     { path: '/?range=24h' },
   );
-  expect(textOf(partOf(await htmlOf(await overviewScreen(visit)), 'headline'))).toMatch(
+  expect(textIn(await htmlOf(await overviewScreen(visit)), 'headline')).toMatch(
     new RegExp(
       `^order\\.shipped: \\S+ of its runs have failed since release 2026\\.11\\.2 began 5 h ago, compared with 1% in the 24 h before; ${lately}\\. By type$`,
     ),
@@ -319,7 +316,7 @@ it('after a day with an outage it says first how many are dead, of what, since w
   const now = new Date();
   await outageDay(inbox, { now: () => now.getTime() });
   const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
-  expect(textOf(partOf(html, 'headline'))).toMatch(
+  expect(textIn(html, 'headline')).toMatch(
     /^\d+ events are dead in 2 groups, some since .+ UTC \(\d+ h.*?\) \d+, some since .+ UTC \(.+?\), none received for 6 h \d+ min: Error: connect ECONNREFUSED 10\.0\.3\.14:5432 \d+, some since .+ TaxError: no tax rate for ord_day\d+/,
   );
 });

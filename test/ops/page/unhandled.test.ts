@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { IgnoredType, UnhandledType } from '../../../src/inbox/work.ts';
 import { healthScreen } from '../../../src/page/screens/health-screen.tsx';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { partOf, tagsOf, textOf, textIn } from './read-html.ts';
 import { ago, htmlOf, stubVisit } from './stub-visit.ts';
 
 const missed: UnhandledType = { endpoint: 'shop-a', type: 'order.created', count: 12, more: false, since: ago(40) };
@@ -10,7 +10,6 @@ const putAway: IgnoredType = { endpoint: 'shop-a', type: 'order.ready', count: 3
 const WEEK_AGO = /ignoredSince=20\d\d-\d\d-\d\dT/;
 
 describe.each([
-  // What no processor handles is worth its headline.
   [
     'the overview',
     overviewScreen,
@@ -51,6 +50,6 @@ describe.each([
     const html = await htmlOf(await screen(stubVisit({}, { handling: { unhandled: async () => [hostile] } })));
     expect(html).not.toContain('<script>alert');
     expect(html).not.toContain('<img');
-    expect(textOf(partOf(html, where))).toContain('No processor has ever run for the endpoint that receives <script>');
+    expect(textIn(html, where)).toContain('No processor has ever run for the endpoint that receives <script>');
   });
 });

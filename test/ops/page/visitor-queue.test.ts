@@ -11,7 +11,6 @@ const BOUNDS = { atOnce: 3, atOnceEach: 2, waiting: 5, waitingEach: 3 };
 describe('the queue of those who look something up', () => {
   const never = new AbortController().signal;
 
-  /** Enters, and notes the name when its turn comes. */
   function entering(bounds = BOUNDS) {
     const queue = visitorQueue(bounds);
     const begun: string[] = [];
@@ -85,7 +84,6 @@ describe('a page that somebody floods', () => {
   async function floodedPage(): Promise<{
     readonly page: OpenedPage;
     readonly ask: (path: string, who?: typeof ADA | typeof VIC, signal?: AbortSignal) => Promise<Response>;
-    /** lets the searches that have begun go on, and all others */
     readonly goOn: () => void;
     readonly searches: () => number;
   }> {
@@ -114,7 +112,6 @@ describe('a page that somebody floods', () => {
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('2');
     expect(await refused.text()).toContain('The page is busy.');
-    // What asks nothing of the inbox waits for nobody.
     expect((await ask('/assets/page.js')).status).toBe(200);
     expect((await ask('/health/ready')).status).toBe(200);
     goOn();
@@ -133,7 +130,6 @@ describe('a page that somebody floods', () => {
       gone.abort();
     }
     await turn();
-    // What had begun ends when the inbox has answered it.
     expect(searches()).toBe(2);
     goOn();
     expect((await ask('', VIC)).status).toBe(200);

@@ -15,7 +15,6 @@ const inAnHour = { outcome: 'retry', error: failure, dueAt: NOW + 3_630_000 } as
 
 const SCOPE = { endpoints: ['default'], types: TYPES, ordered: true, leaseMs: 60_000, now: NOW };
 
-/** Somebody is there who handles these types, and has handled what there was. */
 async function handledNow(inbox: Inbox, settlement: Settlement, ...events: readonly IncomingEvent[]): Promise<void> {
   await inbox.announce(SCOPE, NOW, null);
   await store(inbox, ...events);
@@ -28,7 +27,6 @@ const ofOrder = (id: string, createdAt: number, type = 'order.created') => {
 
 const now = (id: string, type: string) => orderEvent(id, { type, receivedAt: NOW });
 
-/** How many statements SQLite runs meanwhile. */
 async function statementsOf(task: () => Promise<unknown>): Promise<number> {
   const prototype = Object.getPrototypeOf(new Database(':memory:').prepare('SELECT 1')) as Database.Statement;
   const spies = [vi.spyOn(prototype, 'get'), vi.spyOn(prototype, 'all'), vi.spyOn(prototype, 'iterate')];

@@ -5,7 +5,7 @@ import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
 import { silentShop } from '../../browser/inboxes/silent-shop.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { partOf, tagsOf, textOf, textIn } from './read-html.ts';
 import { htmlOf, stubVisit } from './stub-visit.ts';
 
 it('says first that nothing comes and that no processor handles what came, with links, and that not everything is well', async () => {
@@ -15,7 +15,7 @@ it('says first that nothing comes and that no processor handles what came, with 
   await silentShop(inbox, { now: () => now.getTime() });
   const visit = { ...stubVisit(), operated: { inbox }, now };
   const html = await htmlOf(await overviewScreen(visit));
-  const told = textOf(partOf(html, 'headline'));
+  const told = textIn(html, 'headline');
   expect(told).toMatch(
     /^No delivery has arrived since (\d+ \w{3} )?\d\d:\d\d UTC \(2 h\); at this hour, a delivery usually arrives every 8 s\. Latest/,
   );
@@ -29,20 +29,19 @@ it('says first that nothing comes and that no processor handles what came, with 
   ]);
   const text = textOf(html);
   expect(text).not.toContain('All well');
-  // Each cause is said once, where it matters most; rows say in brief which of them is theirs.
-  expect(textOf(partOf(html, 'vital'))).toBe('No event is dead.');
+  expect(textIn(html, 'vital')).toBe('No event is dead.');
   for (const said of ['every 8 s', 'No processor']) expect(text.split(said), said).toHaveLength(2);
   expect(partOf(html, 'unhandled')).toBe('');
   expect(text).not.toContain('stuck');
-  expect(textOf(partOf(html, 'waiting'))).toMatch(/\(2 h 5 min ago\) no processor handles this type /);
+  expect(textIn(html, 'waiting')).toMatch(/\(2 h 5 min ago\) no processor handles this type /);
 
   await inbox.announce({ endpoints: '*', types: ['order.created'] }, now.getTime() - 9_000, null, {
     name: '12-<b>',
     startedAt: now.getTime() - 60_000,
   });
   const health = await htmlOf(await healthScreen(visit));
-  expect(textOf(partOf(health, 'warnings'))).toContain('No delivery has arrived since');
-  expect(textOf(partOf(health, 'processors'))).toMatch(/12-<b> all order\.created .*1 min ago\) .*9 s ago\)/);
+  expect(textIn(health, 'warnings')).toContain('No delivery has arrived since');
+  expect(textIn(health, 'processors')).toMatch(/12-<b> all order\.created .*1 min ago\) .*9 s ago\)/);
 });
 
 it('where all is rejected, says how much and why once', async () => {
@@ -51,6 +50,6 @@ it('where all is rejected, says how much and why once', async () => {
   const now = new Date();
   await silentShop(inbox, { now: () => now.getTime() }, 'refused');
   const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
-  expect(textOf(partOf(html, 'headline'))).toMatch(/^Every delivery since .* was rejected \(\d+ in all\)\. /);
-  expect(textOf(partOf(html, 'vital'))).not.toContain('rejected');
+  expect(textIn(html, 'headline')).toMatch(/^Every delivery since .* was rejected \(\d+ in all\)\. /);
+  expect(textIn(html, 'vital')).not.toContain('rejected');
 });

@@ -2,32 +2,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { eventTypes } from '../../../src/events/event-types.ts';
 import { fixture } from '../../../src/testing/fixtures.ts';
 import { ERROR_CODES, OUTAGES, type OutageStatus } from '../../../src/sandbox/errors.ts';
-import {
-  COMMON_ERRORS,
-  OPERATION_NAMES,
-  OPERATIONS,
-  type OperationName,
-} from '../../../src/sandbox/service-operations.ts';
-import {
-  CAKE,
-  LOAF,
-  NEW_CART,
-  NEW_ITEM,
-  NEW_ORDER,
-  placeOrder,
-  Service,
-  type SeenEvent,
-  type Unusual,
-} from '../service.ts';
+import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type OperationName } from '../../../src/sandbox/service-operations.ts';
+import { CAKE, LOAF, NEW_CART, NEW_ITEM, NEW_ORDER, placeOrder, Service, type SeenEvent, type Unusual } from '../service.ts';
 import { documentAsJson, type Document } from './described.ts';
 import { fitsOf, type Exchange } from './fits.ts';
 
-/** A request of an operation: its path, and its body where it has one. */
 type Step = readonly [name: OperationName, path: string, body?: unknown];
 
 const SEARCH = '/product?latitude=37.7993&longitude=-122.3977';
 
-/** Calls that succeed, one of each operation, on a cart with an item and an order of its own. */
 function rightSteps({ cart, item, order }: Ids): readonly Step[] {
   return [
     ['createCart', '/cart', NEW_CART],
@@ -45,7 +28,6 @@ function rightSteps({ cart, item, order }: Ids): readonly Step[] {
   ];
 }
 
-/** Calls that are refused, after those that succeed: each operation with each of its own codes. */
 function wrongSteps({ cart, item, order, other }: Ids): readonly Step[] {
   return [
     ['createCart', '/cart', {}],
@@ -89,7 +71,6 @@ interface Ids {
   readonly cart: string;
   readonly item: string;
   readonly order: string;
-  /** an order that is never paid */
   readonly other: string;
 }
 

@@ -1,6 +1,5 @@
 import { openApiDocument } from '../../../src/sandbox/openapi/document.ts';
 
-/** JSON Schema as far as these tests look at it. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -19,7 +18,6 @@ export interface Schema {
   readonly required?: readonly string[];
 }
 
-/** A part of the document with what these tests look at. */
 export interface Described {
   readonly operationId: string;
   readonly parameters?: readonly { readonly name: string; readonly in: string; required?: boolean; schema: Schema }[];
@@ -36,7 +34,6 @@ export interface Mark {
   readonly values?: Readonly<Record<string, unknown>>;
 }
 
-/** An operation and where it is. */
 export interface DescribedOperation extends Described {
   readonly method: string;
   readonly path: string;
@@ -44,7 +41,6 @@ export interface DescribedOperation extends Described {
 
 type Methods = Readonly<Record<string, Described>>;
 
-/** The document as whoever reads its JSON sees it. */
 export interface Document {
   readonly openapi: string;
   readonly paths: Record<string, Methods>;
@@ -52,7 +48,6 @@ export interface Document {
   readonly components: { readonly schemas: Record<string, Schema> };
 }
 
-/** A new copy, which may be spoiled. */
 export function documentAsJson(...options: Parameters<typeof openApiDocument>): Document {
   return JSON.parse(JSON.stringify(openApiDocument(...options))) as Document;
 }
@@ -63,7 +58,6 @@ export function operationsOf({ paths }: Document): readonly DescribedOperation[]
   );
 }
 
-/** What a reference leads to, whatever it is a part of. */
 export function resolved(part: unknown, document: Document): unknown {
   const { $ref } = part as { readonly $ref?: string };
   if ($ref === undefined) return part;

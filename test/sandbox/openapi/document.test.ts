@@ -8,13 +8,11 @@ import { runHookbox } from '../../cli/run-hookbox.ts';
 import { Service } from '../service.ts';
 import { documentAsJson, operationsOf, resolved, type Document, type Mark } from './described.ts';
 
-/** What is wrong with it as an OpenAPI document; empty where nothing is. */
 async function faultsOf(document: Document): Promise<unknown> {
   const { valid, errors } = await new Validator().validate({ ...structuredClone(document) });
   return valid ? [] : (errors ?? 'unknown');
 }
 
-/** Every `x-assumption` of the document, with the part that it stands in. */
 function marksOf(part: unknown): readonly { readonly mark: Mark; readonly part: Readonly<Record<string, unknown>> }[] {
   if (typeof part !== 'object' || part === null) return [];
   const { 'x-assumption': marks = [], ...rest } = part as { 'x-assumption'?: readonly Mark[] };

@@ -3,7 +3,6 @@ import addFormats from 'ajv-formats';
 import type { SeenEvent } from '../service.ts';
 import { operationsOf, resolved, type Document, type Schema } from './described.ts';
 
-/** An answer of an operation. */
 export interface Exchange {
   readonly operation: string;
   readonly status: number;
@@ -16,7 +15,6 @@ interface Response {
   readonly content?: { readonly 'application/json'?: { readonly schema: Schema } };
 }
 
-/** Tells what about an answer or an event does not fit a document; `null` where all does. */
 export interface Fits {
   readonly answer: (exchange: Exchange) => string | null;
   readonly event: (event: SeenEvent) => string | null;

@@ -9,15 +9,11 @@ import type { Document } from './described.ts';
 import { prismBefore } from './prism.ts';
 import { KnownId, type RandomCall } from './random-calls.ts';
 
-/** What came of calls that went through Prism. */
 export interface Held {
-  /** each a sentence; none where document and sandbox say the same */
   readonly violations: readonly string[];
-  /** how often the sandbox gave which status */
   readonly statuses: ReadonlyMap<number, number>;
 }
 
-/** What the document forbids is answered with one of these. */
 const REFUSED: ReadonlySet<number> = new Set([400, 401, 403, 422, 429]);
 
 /**
@@ -25,7 +21,6 @@ const REFUSED: ReadonlySet<number> = new Set([400, 401, 403, 422, 429]);
  * those that do not must be held back by Prism, and refused by the sandbox with an answer that fits.
  */
 export async function heldByPrism(document: Document, calls: readonly RandomCall[]): Promise<Held> {
-  // Some calls run into a limit, and the clock goes on between them.
   const sandbox = createSandbox({ plan: { perTenSeconds: 40 } });
   const server = serve({ fetch: sandbox.fetch, port: 0, hostname: '127.0.0.1' });
   await once(server, 'listening');
@@ -109,11 +104,9 @@ function send({ operation, params, query, body, key }: RandomCall, base: string,
   });
 }
 
-/** The ids that answers have named, and the keys. */
 class KnownIds {
   readonly keys: Readonly<Record<RandomCall['key'], string | null>>;
   readonly #ids = new Map<string, string[]>();
-  /** where an item is */
   readonly #cartOf = new Map<string, string>();
 
   constructor(sandbox: Sandbox) {
@@ -128,7 +121,6 @@ class KnownIds {
     this.#note('category', 'cat_bread');
   }
 
-  /** Ids in place of what stands for them. */
   real(value: unknown): unknown {
     if (value instanceof KnownId) {
       const known = this.#ids.get(value.of) ?? ['none_yet'];
@@ -139,7 +131,6 @@ class KnownIds {
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.real(one)]));
   }
 
-  /** Those of a path: an item goes with its cart. */
   forCall(params: RandomCall['params']): Readonly<Record<string, unknown>> {
     const real = this.real(params) as Record<string, unknown>;
     const cart = this.#cartOf.get(String(real['itemId']));

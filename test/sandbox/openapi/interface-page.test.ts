@@ -12,7 +12,6 @@ async function readPage(service: Service): Promise<string> {
   return answer.text();
 }
 
-/** What a part of the page says, as a reader sees it. */
 function textOf(page: string, id: string): string {
   const [, section = ''] = page.split(`<section class="panel" id="${id}"`);
   const [inner = ''] = section.split('</section>');
@@ -24,7 +23,6 @@ function unescaped(html: string): string {
   return html.replaceAll(/&([#\w]+);/g, (entity, name: string) => entities[name] ?? entity);
 }
 
-/** The fields of an object of a schema, outermost first. */
 function fieldsOf({ body, query }: Operation): readonly string[] {
   return Object.keys({ ...body?.shape, ...query?.shape });
 }

@@ -22,7 +22,6 @@ test('1,000 random calls, valid and invalid, and their answers fit the document'
   expect(broken).toBeGreaterThan(250);
 });
 
-/** The document says something else than the sandbox does. */
 const MUTANTS: readonly (readonly [what: string, operation: string, spoil: (document: Document) => void])[] = [
   ['a field that answers have and the document has not', 'listMerchants', without('Merchant', 'capabilities')],
   [

@@ -2,17 +2,14 @@ import { createRequire } from 'node:module';
 import { freePort } from '../../helpers/free-port.ts';
 import { part } from '../../helpers/parts.ts';
 
-/** Prism between a client and a server: it says which requests and answers do not fit a document. */
 export interface Prism extends AsyncDisposable {
   readonly base: string;
 }
 
-/** What the command `prism proxy` calls. */
 interface PrismCommand {
   readonly createSingleProcessPrism: (options: object) => Promise<{ close(): Promise<void> }>;
 }
 
-/** What the command says a line with. */
 interface Console {
   disable(): void;
 }

@@ -1,12 +1,5 @@
 import * as fc from 'fast-check';
-import {
-  operationsOf,
-  resolved,
-  type Described,
-  type DescribedOperation,
-  type Document,
-  type Schema,
-} from './described.ts';
+import { operationsOf, resolved, type Described, type DescribedOperation, type Document, type Schema } from './described.ts';
 
 /** An id that some answer named: which one is known only when the call is made. */
 export class KnownId {
@@ -19,21 +12,17 @@ export class KnownId {
   }
 }
 
-/** A request that was made from the document. */
 export interface RandomCall {
   readonly operation: DescribedOperation;
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: readonly (readonly [name: string, value: unknown])[];
   readonly body: unknown;
-  /** all permissions, none of those it needs, one that nobody has, or no key */
   readonly key: 'all' | 'lacking' | 'wrong' | 'none';
   /** what about it the document forbids; `null` where it fits */
   readonly broken: string | null;
-  /** an outage that comes before or after its effect */
   readonly outage: { readonly kind: 'before' | 'after'; readonly status: 500 | 502 | 503 | 504 } | null;
 }
 
-/** So many calls, the same for the same seed: two of three fit the document. */
 export function randomCalls(document: Document, seed: number, count: number): readonly RandomCall[] {
   const operations = operationsOf(document);
   const call = fc.constantFrom(...operations).chain((operation) => callOf(operation, document));
@@ -68,7 +57,6 @@ function callOf(operation: DescribedOperation, document: Document): fc.Arbitrary
   return fc.oneof({ weight: 2, arbitrary: right }, { weight: 1, arbitrary: wrong });
 }
 
-/** Mostly one that was seen. */
 function idOf(name: string): fc.Arbitrary<unknown> {
   const of = name.replace(/_?id$/i, '').replaceAll('-', '_');
   const known = fc.nat(1_000).map((at) => new KnownId(of, at));
@@ -93,7 +81,6 @@ function bodyOf({ requestBody }: Described, document: Document): fc.Arbitrary<un
   return schema === undefined ? fc.constant(undefined) : valueOf(schema, '', document);
 }
 
-/** A value that a schema allows. */
 function valueOf(part: Schema, name: string, document: Document): fc.Arbitrary<unknown> {
   const schema = resolved(part, document) as Schema;
   const { examples = [] } = schema;
@@ -136,7 +123,6 @@ function anyOf(schema: Schema, document: Document): fc.Arbitrary<unknown> {
 
 type Spoil = (call: RandomCall) => RandomCall;
 
-/** Each way in which the document forbids a request of an operation. */
 function breaksOf({ parameters = [], requestBody }: Described, document: Document): readonly Spoil[] {
   const ofQuery = parameters
     .filter((parameter) => parameter.in === 'query')
@@ -179,7 +165,6 @@ function wrongTexts({ type, minimum, maximum, maxItems }: Schema): readonly (rea
 
 type Path = readonly (string | number)[];
 
-/** Places in a body, and what may not stand there; `undefined` for nothing at all. */
 function wrongValues(part: Schema, path: Path, document: Document): readonly (readonly [Path, unknown])[] {
   const schema = resolved(part, document) as Schema;
   const {

@@ -9,7 +9,6 @@ import { documentAsJson, type Document } from './described.ts';
 
 const CONFIG = fileURLToPath(new URL('redocly.yaml', import.meta.url));
 
-/** The rules that a document breaks; warnings count. */
 function lint(document: Document): readonly string[] {
   const folder = scratchFolder();
   const file = join(folder, 'openapi.json');
