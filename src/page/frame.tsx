@@ -45,11 +45,10 @@ export interface Frame extends Pick<Tokens, 'isTokenOf'> {
     title: string,
     sentence: string,
   ) => Promise<Response>;
-  /** The app to mount, when all routes are there. */
   readonly finished: () => Hono;
 }
 
-/** An app whose further routes only visitors reach who were let in. */
+/** Further routes of the app answer only visitors who were let in. */
 export function createFrame(options: FrameOptions, { look, flashOf, site, live, openRoutes }: FrameParts): Frame {
   const authorized = createAuthorization(options);
   const guard = createGuard(options, Boolean(options.unsafeOpen));
@@ -143,10 +142,7 @@ async function answer(c: PageContext, status: ContentfulStatusCode, page: { toSt
   return c.html(`<!doctype html>${String(html)}`, status);
 }
 
-/**
- * The mount path, without a slash at the end. It begins with one slash, because links that begin with two lead to another
- * host. Characters that a path cannot have are escaped.
- */
+/** Without a slash at the end, and with one at the beginning, because links with two lead to another host. */
 function mountedAt(c: PageContext): string {
   const path = takenAway(c.req.raw, c.req.path).replace(/\/+$/, '').replace(/^\/+/, '/');
   return path.replaceAll(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent);

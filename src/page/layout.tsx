@@ -23,7 +23,6 @@ export interface LayoutParts {
   readonly content: Child;
 }
 
-/** A whole page. Without JavaScript only the keys and the live updates are gone. */
 export function Layout({
   look,
   base,

@@ -11,10 +11,9 @@ export interface Changes<Standing extends object> {
 }
 
 const MAX_STREAMS = 200;
-/** How often a stream checks whether its server still listens. */
 const HOST_MS = 500;
 const HEARTBEAT_MS = 15_000;
-/** Then the browser connects again, and the page checks again whether the visitor may look. */
+/** Then the browser connects again, and the page checks the visitor again. */
 const LONGEST_MS = 10 * 60_000;
 
 interface LiveOptions {
@@ -24,10 +23,7 @@ interface LiveOptions {
   readonly until?: AbortSignal;
 }
 
-/**
- * Answers with a stream of server-sent events: `changed` with a small JSON, at once and after each change. The stream ends
- * when its server closes, because the server would wait for it.
- */
+/** Answers with server-sent events. A stream ends when its server closes, because the server would wait for it. */
 export function liveStreams<Standing extends object>(
   changes: Changes<Standing>,
   { heartbeatMs = HEARTBEAT_MS, longestMs = LONGEST_MS, maxStreams = MAX_STREAMS, until }: LiveOptions = {},
@@ -38,7 +34,7 @@ export function liveStreams<Standing extends object>(
   function streamTo({ signal }: Request, hasClosed: () => boolean): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder();
     let end = (): void => {};
-    /** for a client that reads slowly: the newest replaces what the client has not taken yet */
+    /** for a client that reads slowly: the newest text replaces an older one */
     let waiting: string | null = null;
     return new ReadableStream<Uint8Array>(
       {
@@ -125,10 +121,7 @@ interface ChangesOptions {
 const MINUTE_MS = 60_000;
 const NEWEST = 'newest event';
 
-/**
- * Looks once a second for all listeners. A look reads the counts of the last two minutes, and the newest event, action and
- * bulk actions. The states are counted only if one of these differs.
- */
+/** Looks once a second for all listeners. It counts the states only if one of the signs differs. */
 export function watchChanges(
   inbox: AnyInbox,
   { everyMs = 1_000, closed = () => {} }: ChangesOptions = {},
@@ -155,7 +148,6 @@ export function watchChanges(
       }
       seen = found;
     } catch (failure) {
-      // If the inbox is busy, the next look finds the change.
       if (isInstance(failure, InboxUnavailableError) && failure.code === 'CLOSED') closed();
     } finally {
       looking = false;

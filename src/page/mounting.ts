@@ -17,15 +17,11 @@ export interface Page {
 /** What an adapter hands on along with a request. */
 export interface Mounted {
   readonly server: unknown;
-  /** the path that the page is mounted at, or as many segments of any name; `null` where the host does not say */
+  /** or as many segments of any name; `null` if the host does not say */
   readonly mountedAt: string | null;
 }
 
-/**
- * The app to mount: the page answers below the path of an adapter or of another Hono app, or on a server of its own.
- *
- * @param base - the path of the page in the browser, if it was set
- */
+/** The page answers below the path of an adapter or of another Hono app, or on a server of its own. */
 export function mountable<E extends Env>(page: Hono<E>, base: string | undefined): Hono {
   const own = new Set(page.routes.map(({ path }) => path.split('/')[1] ?? '').filter((part) => /^\w+$/.test(part)));
   const whole = new Hono({ getPath: (request, options) => pathWithin(request, options?.env, own, base) });
@@ -41,12 +37,7 @@ function routedAt({ routePath }: { readonly routePath: string }): string | null 
   return routePath.includes('{') ? null : routePath.replace(/\/?\*$/, '');
 }
 
-/**
- * The part of a path behind the mount path. If that is not known, the page's part begins with the first segment that is the
- * page's own.
- *
- * @param own - the first segments of the page's routes, such as `events`
- */
+/** If the mount path is unknown, the page's part begins with the first segment that a route of the page has. */
 function pathWithin(request: Request, env: unknown, own: ReadonlySet<string>, base: string | undefined): string {
   const path = getPath(request);
   if (!isMounted(env)) return path;
@@ -57,7 +48,6 @@ function pathWithin(request: Request, env: unknown, own: ReadonlySet<string>, ba
   return first === -1 ? '/' : behind(path, first - 1);
 }
 
-/** The mount path that `mountable` has taken away. */
 export function takenAway(request: Request, within: string): string {
   const path = getPath(request);
   if (within === '/') return path.replace(/\/+$/, '');

@@ -191,10 +191,10 @@ function anywhere(db: string | undefined): string | undefined {
   return db === undefined || isUrl(db) ? db : resolve(db);
 }
 
-/** A test write answers all probes for so long, because anybody may ask. */
+/** One test write answers all probes for so long, because anybody may ask. */
 const FRESH_MS = 1_000;
 
-/** Probes bring no credentials and know no host name, so these two routes are open, and tell no names or figures. */
+/** Probes bring no credentials and know no host name, so these routes are open, and tell no names or figures. */
 function healthRoutes(page: Hono<PageEnv>, inbox: AnyInbox): void {
   let latest: Promise<Readiness> | undefined;
   let endsAt = 0;

@@ -13,7 +13,6 @@ export interface Shell extends Frame {
   readonly operated: Operated;
   readonly mask: Mask;
   readonly visitOf: (c: PageContext) => Visit;
-  /** Redirects to a path below the base, which then shows a sentence. */
   readonly goTo: (c: PageContext, path: string, code: FlashCode, ...figures: readonly number[]) => Response;
 }
 
@@ -68,7 +67,7 @@ export const OPERATORS_LOOK: Look = {
     `${role === 'operator' ? 'an operator; the audit records what you do.' : 'a viewer; you can only read.'} All times are UTC.`,
 };
 
-/** An inbox for a visitor who may go away: after the signal, no call starts and long ones end. */
+/** After the signal, no call starts and long ones end. */
 export function abortableInbox(inbox: AnyInbox, signal: AbortSignal): AnyInbox {
   const operations = operationsOf(inbox);
   const abortable = untilAborted(operations, signal, {

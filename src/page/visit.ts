@@ -22,9 +22,8 @@ export interface Visitor {
 }
 
 export interface Visit {
-  /** its inbox starts no calls after the visitor has gone */
   readonly operated: Operated;
-  /** the inbox for work that continues without the visitor, and for results that are kept between visits */
+  /** for work that continues without the visitor, and for results that are kept between visits */
   readonly lasting: AnyInbox;
   readonly visitor: Visitor;
   readonly base: string;
@@ -35,14 +34,14 @@ export interface Visit {
   readonly masks: boolean;
   /** why a filter would reveal a masked value; `null` if it would not */
   readonly refusal?: (filter: EventFilter) => string | null;
-  /** whether the script updates a page, and needs only the content of `#live` */
+  /** whether the script updates a page, and needs only `#live` */
   readonly liveOnly?: boolean;
   readonly named: NamedInbox;
 }
 
 export interface Screen {
   readonly title: string;
-  /** the title of the tab, if it is more than the title: tabs are narrow, so the subject comes first */
+  /** tabs are narrow, so the subject comes first */
   readonly tab?: string;
   readonly status?: ContentfulStatusCode;
   readonly current: string;

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
 import { openBrowser, ofFile } from './browser.ts';
 import { outageDay } from './inboxes/outage-day.ts';
@@ -73,45 +73,43 @@ async function faultsAt(page: Page, open: (range: string) => Promise<void>): Pro
   return faults;
 }
 
-describe('the labels of the charts', () => {
-  // The newest has its name in the chart, so each of these comes after the one before.
-  it.each([
-    ['nothing began', []],
-    ['a release began at the left of 30 days', [29.5 * 24 * HOUR]],
-    ['releases began at the left of 7 days, and in the middle of 30', [15 * 24 * HOUR, 6.9 * 24 * HOUR]],
-    ['a release began at the left of a day', [23.7 * HOUR]],
-    ['a release began in the middle of a day', [12 * HOUR]],
-    ['a release began at the left of an hour', [58 * MINUTE]],
-    ['releases began in the middle of an hour', [31 * MINUTE, 30 * MINUTE, 29 * MINUTE]],
-    ['a release began just now', [0]],
-  ])('never touch one another, at any range, at a desk and on a phone: %s', async (what, ago) => {
-    const now = Date.now();
-    for (const [n, each] of ago.entries()) {
-      const name = `2026.11.${n}-${what}`;
-      await operationsIn(site.inbox).noteRelease({ name, endpoint: 'default', at: now - each, what: 'began' });
-    }
-    await using ada = await visitor(browser, site, { reducedMotion: 'reduce' });
-    const { page } = ada;
-    expect(await faultsAt(page, (range) => ada.open(`?range=${range}`))).toEqual([]);
-  });
+// The newest has its name in the chart, so each of these comes after the one before.
+it.each([
+  ['nothing began', []],
+  ['a release began at the left of 30 days', [29.5 * 24 * HOUR]],
+  ['releases began at the left of 7 days, and in the middle of 30', [15 * 24 * HOUR, 6.9 * 24 * HOUR]],
+  ['a release began at the left of a day', [23.7 * HOUR]],
+  ['a release began in the middle of a day', [12 * HOUR]],
+  ['a release began at the left of an hour', [58 * MINUTE]],
+  ['releases began in the middle of an hour', [31 * MINUTE, 30 * MINUTE, 29 * MINUTE]],
+  ['a release began just now', [0]],
+])('never touch one another, at any range, at a desk and on a phone: %s', async (what, ago) => {
+  const now = Date.now();
+  for (const [n, each] of ago.entries()) {
+    const name = `2026.11.${n}-${what}`;
+    await operationsIn(site.inbox).noteRelease({ name, endpoint: 'default', at: now - each, what: 'began' });
+  }
+  await using ada = await visitor(browser, site, { reducedMotion: 'reduce' });
+  const { page } = ada;
+  expect(await faultsAt(page, (range) => ada.open(`?range=${range}`))).toEqual([]);
+});
 
-  it('say what an axis is in', async () => {
-    await using ada = await visitor(browser, site);
-    const { page } = ada;
-    for (const [range, step] of [
-      ['1h', '1 min'],
-      ['24h', '30 min'],
-      ['7d', '3 h'],
-      ['30d', '12 h'],
-    ] as const) {
-      await ada.open(`?range=${range}`);
-      const levels = await page.locator('#outcomes .level text').allTextContents();
-      expect(levels.length).toBeGreaterThan(1);
-      for (const level of levels) expect(level).toMatch(new RegExp(`^[\\d,]+ in ${step}: \\w+`));
-      for (const chart of ['#outcomes', '#latency']) {
-        const times = await page.locator(`${chart} .axis text`).allTextContents();
-        expect(times.at(-1)).toMatch(/ UTC$/);
-      }
+it('say what an axis is in', async () => {
+  await using ada = await visitor(browser, site);
+  const { page } = ada;
+  for (const [range, step] of [
+    ['1h', '1 min'],
+    ['24h', '30 min'],
+    ['7d', '3 h'],
+    ['30d', '12 h'],
+  ] as const) {
+    await ada.open(`?range=${range}`);
+    const levels = await page.locator('#outcomes .level text').allTextContents();
+    expect(levels.length).toBeGreaterThan(1);
+    for (const level of levels) expect(level).toMatch(new RegExp(`^[\\d,]+ in ${step}: \\w+`));
+    for (const chart of ['#outcomes', '#latency']) {
+      const times = await page.locator(`${chart} .axis text`).allTextContents();
+      expect(times.at(-1)).toMatch(/ UTC$/);
     }
-  });
+  }
 });

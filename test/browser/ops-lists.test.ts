@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { pauseType } from '../../src/ops/index.ts';
 import { openBrowser, ofFile } from './browser.ts';
 import { MINUTE, passTime } from './inboxes/passed-time.ts';
@@ -70,22 +70,20 @@ async function faultsAt(page: Page, width: number): Promise<readonly string[]> {
   return faults.map((fault) => `at ${width} px: ${fault}`);
 }
 
-describe('a list of events', () => {
-  it.each(['/events', '/events?state=dead', '/events?state=processed', '/events?retrying=yes'])(
-    '%s: at no width is the end of an id cut, nor a type, a state or a time, nor a column out of the window',
-    async (path) => {
-      await using ada = await visitor(browser, site, { reducedMotion: 'reduce' });
-      await ada.open(path);
-      const faults: string[] = [];
-      for (const width of WIDTHS) faults.push(...(await faultsAt(ada.page, width)));
-      expect(faults).toEqual([]);
-    },
-  );
+it.each(['/events', '/events?state=dead', '/events?state=processed', '/events?retrying=yes'])(
+  '%s: at no width is the end of an id cut, nor a type, a state or a time, nor a column out of the window',
+  async (path) => {
+    await using ada = await visitor(browser, site, { reducedMotion: 'reduce' });
+    await ada.open(path);
+    const faults: string[] = [];
+    for (const width of WIDTHS) faults.push(...(await faultsAt(ada.page, width)));
+    expect(faults).toEqual([]);
+  },
+);
 
-  it('names the event that another waits behind with its end, as two of an order begin alike', async () => {
-    await using ada = await visitor(browser, site, { viewport: { width: 390, height: 800 } });
-    await ada.open('');
-    const oldest = await ada.page.locator('#tile-oldest-pending').innerText();
-    expect(oldest).toMatch(/^evt_\w+(?:…\w*)?X1$/m);
-  });
+it('names the event that another waits behind with its end, as two of an order begin alike', async () => {
+  await using ada = await visitor(browser, site, { viewport: { width: 390, height: 800 } });
+  await ada.open('');
+  const oldest = await ada.page.locator('#tile-oldest-pending').innerText();
+  expect(oldest).toMatch(/^evt_\w+(?:…\w*)?X1$/m);
 });

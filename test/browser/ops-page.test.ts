@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { auditLines, listBulks } from '../../src/ops/index.ts';
-import { brokenShop, eventOf, ORDER, orderEvent, WHY } from './broken-shop.ts';
+import { brokenShop, eventOf, ORDER, WHY } from './broken-shop.ts';
 import { openBrowser, ofFile } from './browser.ts';
 import { OPERATOR, VIEWER, type OpsSite } from './ops-site.ts';
 import { visitor, sees, tabTo } from './visitor.ts';
@@ -88,21 +88,6 @@ describe('an operator who is asked about an order', () => {
     await page.locator('#headline .state-processed').waitFor();
   });
 
-  it('reruns one event with r, but only once it is confirmed', async () => {
-    await using shop = await brokenShop();
-    shop.mend();
-    await using ada = await visitor(browser, shop.site);
-    const { page } = ada;
-    await ada.open(`/events/default/${KEY.id}`);
-    await page.keyboard.press('r');
-    expect(await page.evaluate('document.activeElement.name')).toBe('reason');
-    expect(await statesOf(shop.site, [KEY.id])).toEqual(['dead']);
-    await page.keyboard.press('Enter');
-    await sees(page, 'The event is pending again.');
-    await page.locator('#headline .state-processed').waitFor();
-    expect(await statesOf(shop.site, GROUP)).toEqual(['dead', 'processed', 'dead']);
-  });
-
   it('does the same without JavaScript', async () => {
     await using shop = await brokenShop();
     await using ada = await visitor(browser, shop.site, { javaScriptEnabled: false });
@@ -129,36 +114,6 @@ describe('an operator who is asked about an order', () => {
       .toContain('Of 3 events rerun, 3 are processed.');
     await shop.site.handled();
     await ada.open(`/events/default/${KEY.id}`);
-    await page.locator('#headline .state-processed').waitFor();
-  });
-});
-
-describe('a screen that is open', () => {
-  it('shows an event that arrives, and keeps what is being typed', async () => {
-    await using shop = await brokenShop();
-    await using ada = await visitor(browser, shop.site);
-    const { page } = ada;
-    await ada.open('/events');
-    await page.evaluate(`globalThis.sameDocument = true`);
-    await page.locator('#filtering > summary').click();
-    await page.getByLabel('Event id').fill('half an id');
-    await shop.site.deliver(orderEvent('ord_99', 'order.confirmed'));
-    await page.getByRole('button', { name: '1 new' }).waitFor();
-    expect(await page.evaluate('document.activeElement.name')).toBe('id');
-    await page.getByRole('button', { name: '1 new' }).click();
-    await page.locator('table.list tbody tr').first().getByText(eventOf('ord_99', 'order.confirmed')).waitFor();
-    expect(await page.evaluate('globalThis.sameDocument')).toBe(true);
-    expect(await page.getByLabel('Event id').inputValue()).toBe('half an id');
-  });
-
-  it('shows that an event was handled meanwhile', async () => {
-    await using shop = await brokenShop();
-    await using ada = await visitor(browser, shop.site);
-    const { page } = ada;
-    await ada.open(`/events/default/${KEY.id}`);
-    await page.locator('#headline .state-dead').waitFor();
-    shop.mend();
-    await shop.site.inbox.operations?.act('rerun', [KEY], { actor: 'grace', via: 'cli' }, {});
     await page.locator('#headline .state-processed').waitFor();
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { openBrowser } from './browser.ts';
 import { opsSite } from './ops-site.ts';
@@ -13,20 +13,18 @@ const DOCS = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const MIN_BYTES = 15_000;
 const MAX_BYTES = 150 * 1024;
 
-describe('the pictures of the page in docs/images', () => {
-  it('can be made, and are there (-u makes them anew)', async () => {
-    const pictures = await takePictures(scratchFolder());
-    if (expect.getState().snapshotState.snapshotUpdateState === 'all') {
-      mkdirSync(DOCS, { recursive: true });
-      for (const [name, picture] of pictures) writeFileSync(join(DOCS, name), picture);
-    }
-    for (const [name, picture] of pictures) {
-      expect(picture.subarray(0, 8).toString('latin1'), name).toBe('\x89PNG\r\n\x1a\n');
-      expect(picture.byteLength, name).toBeGreaterThan(MIN_BYTES);
-      expect(picture.byteLength, name).toBeLessThan(MAX_BYTES);
-      expect(existsSync(join(DOCS, name)), `docs/images/${name}: npm run docs makes it`).toBe(true);
-    }
-  });
+it('can be made, and are there (-u makes them anew)', async () => {
+  const pictures = await takePictures(scratchFolder());
+  if (expect.getState().snapshotState.snapshotUpdateState === 'all') {
+    mkdirSync(DOCS, { recursive: true });
+    for (const [name, picture] of pictures) writeFileSync(join(DOCS, name), picture);
+  }
+  for (const [name, picture] of pictures) {
+    expect(picture.subarray(0, 8).toString('latin1'), name).toBe('\x89PNG\r\n\x1a\n');
+    expect(picture.byteLength, name).toBeGreaterThan(MIN_BYTES);
+    expect(picture.byteLength, name).toBeLessThan(MAX_BYTES);
+    expect(existsSync(join(DOCS, name)), `docs/images/${name}: npm run docs makes it`).toBe(true);
+  }
 });
 
 async function takePictures(folder: string): Promise<ReadonlyMap<string, Buffer>> {

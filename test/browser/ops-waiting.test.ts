@@ -39,22 +39,6 @@ it('one event is retried now, and its timeline says who had it retried, and why'
   expect(await stateOf(site, 'evt_2')).toBe('pending');
 });
 
-it('all that failed for one reason is retried now, after a preview that changes nothing', async () => {
-  const site = await siteAfterFailures();
-  await using ada = await visitor(browser, site);
-  const { page } = ada;
-  await ada.open('/dead');
-  await page.getByRole('button', { name: 'Retry group now…' }).click();
-  await page.locator('#sentence', { hasText: '3 events' }).waitFor();
-  expect(await stateOf(site, 'evt_1')).toBe('pending');
-  await page
-    .locator('#run')
-    .getByLabel(/^Reason/)
-    .fill('the stock system is back');
-  await page.keyboard.press('Enter');
-  await page.locator('#outcome', { hasText: '3 are processed' }).waitFor();
-});
-
 it('a paused type is stored and waits, says by whom and why, and goes on once it is resumed', async () => {
   const site = await siteAfterFailures();
   await using ada = await visitor(browser, site);

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
+import { type Outcome, onceEach } from '../../src/sandbox/page/forms.ts';
 import { sandboxPage } from '../../src/sandbox/page/sandbox-page.tsx';
 import { hostileTexts } from '../browser/hostile-texts.ts';
 import { tagsOf } from '../ops/page/read-html.ts';
@@ -55,19 +56,6 @@ describe('a form that the dashboard has not sent', () => {
       await user.ask(`${action}?${new URLSearchParams(body).toString()}`);
     }
     expect(standing(sandbox)).toEqual(before);
-  });
-
-  it('is refused when it is no form, or too large', async () => {
-    await using sandbox = createSandbox();
-    const user = new FormUser(sandbox);
-    const [{ action, body } = { action: '', body: [] }] = await formsOf(user);
-    const json = await user.ask(action, {
-      method: 'POST',
-      body: '{}',
-      headers: { 'content-type': 'application/json' },
-    });
-    expect(json.status).toBe(400);
-    expect((await user.post({ action, body: [...body, ['name', 'x'.repeat(100_000)]] })).status).toBe(413);
   });
 });
 
@@ -259,3 +247,61 @@ function standing(sandbox: ReturnType<typeof createSandbox>): unknown {
   const { keys, webhooks, stock, faults } = sandbox;
   return [sandbox.version(), sandbox.now(), keys.list(), webhooks.list(), stock.list(), faults.list()];
 }
+
+const DONE: Outcome = { to: '/keys', said: 'key-made' };
+
+function formOf(sight: string): FormData {
+  const form = new FormData();
+  form.set('sight', sight);
+  return form;
+}
+
+it('forms that come twice are known by their path and all of their fields', async () => {
+  const once = onceEach();
+  const work = vi.fn(() => DONE);
+  for (const [path, sight] of ['a1', 'a1', 'a2', 'b1'].map((name) => [`/${name[0]}`, name[1] ?? ''] as const)) {
+    await once(path, formOf(sight), work);
+  }
+  expect(work).toHaveBeenCalledTimes(3);
+});
+
+it('forms that come twice wait for the first one, and hear what it came to', async () => {
+  const once = onceEach();
+  const first = Promise.withResolvers<Outcome>();
+  const work = vi.fn(async () => first.promise);
+  const both = [once('/a', formOf('1'), work), once('/a', formOf('1'), work)];
+  first.resolve(DONE);
+  expect(await Promise.all(both)).toEqual([
+    { ...DONE, isAgain: false },
+    { ...DONE, isAgain: true },
+  ]);
+  expect(work).toHaveBeenCalledTimes(1);
+});
+
+it('forms that come twice are done when the first one has failed', async () => {
+  const once = onceEach();
+  const failing = () => {
+    throw new Error('not now');
+  };
+  await expect(once('/a', formOf('1'), failing)).rejects.toThrow('not now');
+  expect(await once('/a', formOf('1'), () => DONE)).toEqual({ ...DONE, isAgain: false });
+});
+
+it('forms that come twice show a secret again for a moment, and then never, and do nothing all the same', async () => {
+  const once = onceEach(20);
+  const shown = () => ({ title: 'A secret', current: '/keys', content: Promise.reject(new Error('not rendered')) });
+  const work = vi.fn(() => ({ ...DONE, once: shown }));
+  await once('/a', formOf('1'), work);
+  expect((await once('/a', formOf('1'), work)).once).toBe(shown);
+  await expect.poll(async () => (await once('/a', formOf('1'), work)).once).toBeUndefined();
+  expect(await once('/a', formOf('1'), work)).toEqual({ ...DONE, isAgain: true });
+  expect(work).toHaveBeenCalledTimes(1);
+});
+
+it('forms that come twice are forgotten, the oldest first, before they take up memory', async () => {
+  const once = onceEach();
+  const work = vi.fn(() => DONE);
+  for (let n = 0; n < 1_001; n += 1) await once('/a', formOf(String(n)), work);
+  expect((await once('/a', formOf('1000'), work)).isAgain).toBe(true);
+  expect((await once('/a', formOf('0'), work)).isAgain).toBe(false);
+});

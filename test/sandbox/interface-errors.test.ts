@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { CAKE, LOAF, NEW_CART, NEW_ITEM, NEW_ORDER, PIER, placeOrder, RYE, Service, stockOf, type Answer } from './service.ts';
+import {
+  CAKE,
+  LOAF,
+  NEW_CART,
+  NEW_ITEM,
+  NEW_ORDER,
+  PIER,
+  placeOrder,
+  RYE,
+  Service,
+  stockOf,
+  type Answer,
+} from './service.ts';
 
 /** Table 7.3 with the envelope of 7.2: status, code, the extra fields and nothing else. */
 function expectError({ status, body }: Answer, expected: [number, string], extras: object = {}): void {

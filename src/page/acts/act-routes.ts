@@ -95,7 +95,7 @@ export function actRoutes(shell: Shell): void {
     if (hasEnded(bulk)) return c.redirect(href, 303);
     // Otherwise another operator runs it, at their own rate.
     if (bulk.state !== 'running' || bulk.stopped !== null) {
-      // So the next screen does not say that it has stopped. If this cannot be written, the run says so.
+      // So the next screen does not say that it has stopped.
       if (bulk.stopped !== null)
         await operationsOf(inbox)
           .reportBulk(id, false)
@@ -114,7 +114,7 @@ export function actRoutes(shell: Shell): void {
 
   const runs = new Set<number>();
 
-  /** Nobody waits for the run: the inbox has its progress, and an operator can resume a run that has stopped. */
+  /** The inbox has its progress, and an operator can resume a run that has stopped. */
   function begin(id: number, by: By, ratePerSecond: number): void {
     if (runs.has(id)) return;
     runs.add(id);

@@ -87,7 +87,6 @@ async function exportAnswer(c: PageContext, shell: Shell, fields: URLSearchParam
   });
 }
 
-/** Reads the next line when the client has taken the one before. */
 function streamOf(
   first: IteratorResult<string, void>,
   lines: AsyncGenerator<string, void>,

@@ -53,10 +53,7 @@ export interface Flash<Code extends string> {
   readonly flashOf: (url: URL) => string | null;
 }
 
-/**
- * Tells the result of an action on the page after it. The URL has a code and figures, because a text in it would let the
- * author of a link put words on the page.
- */
+/** URLs have a code and figures, because a text would let the author of a link put words on the page. */
 export function sayings<S extends Sayings>(said: S): Flash<keyof S & string> {
   return {
     withFlash(path, code, ...figures) {

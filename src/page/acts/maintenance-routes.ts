@@ -30,7 +30,6 @@ const AROUND_FILE = 64 * 1024;
 /** A prune that takes longer continues without its operator. */
 const WAITED_MS = 5_000;
 
-/** Prune, erase and import. A removal is previewed first, and done when the count of the preview comes back. */
 export function maintenanceRoutes(shell: Shell): void {
   const { page, operated } = shell;
   const { inbox } = operated;
@@ -109,7 +108,7 @@ export function maintenanceRoutes(shell: Shell): void {
     return preview(c, { act: 'problem', message });
   }
 
-  /** Resolves with the number of pruned events, or with `null` when that takes too long. The audit has the result. */
+  /** `null` if that takes too long; the audit will have the result. */
   async function startedPrune(criteria: PruneCriteria, by: By): Promise<number | null> {
     const pruning = pruneEvents(inbox, criteria, by);
     pruning.catch(() => {});
@@ -138,12 +137,7 @@ const PREFIX = 'hookbox-backup-';
 /** No download takes so long: the process that made the copy has ended. */
 const LEFT_OVER_MS = DAY_MS;
 
-/**
- * A copy of the inbox. The copy needs room on a disk that the inbox may need too, so the page makes one at a time, and none
- * that does not fit.
- *
- * @param parent - the folder of the copies
- */
+/** A copy needs room on a disk that the inbox may need too, so the page makes one at a time. */
 export function backupRoute(shell: Shell, parent: string): void {
   const { inbox } = shell.operated;
   let isUnderWay = false;

@@ -29,7 +29,6 @@ export function ChartFigure({
   readonly title: string;
   readonly description: string;
   readonly height: number;
-  /** it has links; screen readers do not find those of a picture */
   readonly linked?: boolean;
   readonly legend: Child;
   readonly table: Child;

@@ -5,8 +5,7 @@ import { age, number, shortTime } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { DataTable, type Column } from '../parts/list-table.tsx';
-import { StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time.tsx';
+import { StoredText, Time } from '../parts/text.tsx';
 import { across, BOTTOM, ChartFigure, legendItem, level, timeAxis, TOP, type Span } from './chart-frame.tsx';
 
 const OUTCOMES = ['stored', 'processed', 'failed', 'dead', 'rejected'] as const;
@@ -20,7 +19,7 @@ const WORDS: Readonly<Record<Outcome, string>> = {
   rejected: 'rejected',
 };
 
-/** Bars with a scale of their own, so that a few dead events are seen beside thousands of processed ones. */
+/** Plots have scales of their own, so that a few dead events are seen beside thousands of processed ones. */
 interface Plot {
   readonly name: string;
   readonly bars: readonly (readonly Outcome[])[];
@@ -41,10 +40,7 @@ interface Outcomes extends Span {
   readonly marks: readonly Mark[];
 }
 
-/**
- * Received events, outcomes and rejected deliveries, one plot below the other over the same time. Bars are links for a mouse;
- * the table has the same links for keys.
- */
+/** Bars are links for a mouse; the table has the same links for keys. */
 export function OutcomesChart({ base, marks, ...span }: Outcomes) {
   const { steps, stepMs, now } = span;
   const plots = placedPlots(steps, marks.length === 0 ? 0 : MARK_ROW);
@@ -109,7 +105,7 @@ function placedPlots(steps: readonly StatsStep[], above: number): readonly Place
   });
 }
 
-/** The next of 2, 4, 6, 8, 10, 20, 40, …: half of it is a whole number, too. */
+/** 2, 4, 6, 8, 10, 20, 40, … */
 function niceCeiling(value: number): number {
   let unit = 1;
   for (;;) {
@@ -188,7 +184,6 @@ const PATTERNS = (
   </defs>
 );
 
-/** The events that a bar counts, as far as a filter can tell. */
 function outcomeHref(base: string, outcome: Outcome, since: Date, stepMs: number): string {
   const until = new Date(since.getTime() + stepMs);
   const failed = { failedSince: since, failedUntil: until };

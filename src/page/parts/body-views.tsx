@@ -8,7 +8,7 @@ import { oneLine, printableJson, printableLines } from '../../printable.ts';
 import type { Visit } from '../visit.ts';
 import { LinkRow } from './list-query.tsx';
 import { DataTable } from './list-table.tsx';
-import { StoredText } from './stored-text.tsx';
+import { StoredText } from './text.tsx';
 
 const VIEWS = { tree: 'Tree', json: 'JSON', raw: 'Raw', hex: 'Hex' } as const;
 type View = keyof typeof VIEWS;
@@ -148,7 +148,6 @@ function scalarOf({ kind, value }: JsonNode) {
 
 const MAX_TEXT_BYTES = 256 * 1024;
 
-/** A body as JSON to copy, with one value a line. Only the white space differs from the service's text. */
 function jsonLines(body: Uint8Array, rawHref: string) {
   if (body.byteLength > MAX_TEXT_BYTES) {
     return (

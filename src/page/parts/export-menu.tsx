@@ -12,10 +12,7 @@ interface MenuParts {
   readonly filter?: EventFilter;
 }
 
-/**
- * Exports in each format: with a filter, links for its events; without one, buttons for the selection in the form around the
- * menu. Only for operators, and not on a page that masks fields.
- */
+/** With a filter, links for its events; without one, buttons for the selection in the form around the menu. */
 export function ExportMenu({ visit, id, what, label, isOpen = false, filter }: MenuParts) {
   if (!mayExport(visit)) return <></>;
   const to = `${visit.base}/maintenance/export`;

@@ -62,7 +62,7 @@ const BULK: Kind<number> = {
   write: (id) => [String(id)],
 };
 
-/** No readable key matches no event, because an action on all events was not meant. */
+/** An unreadable key matches no event, because it must not start an action on all events. */
 const EVENTS: Kind<readonly EventKey[]> = {
   read: (texts, refuse) =>
     texts.flatMap((text) => {
@@ -114,7 +114,6 @@ export const FIELDS = Object.keys(KINDS);
 
 export const TIMES = ['since', 'until', 'failedSince', 'failedUntil', 'ignoredSince'] as const;
 
-/** The names of fields, properties and criteria in words, where these differ. */
 export const LABELS: ReadonlyMap<string, string> = new Map([
   ['ids', 'events'],
   ['types', 'type'],
@@ -138,12 +137,7 @@ const MAX_PROBLEMS = 10;
 
 const BESIDE = [...LIST_FIELDS, 'done', 'figures', 'format', 'csrf', 'act', 'force', 'reason', 'chosen'];
 
-/**
- * Reads a filter from a URL or a form, without empty fields. A filter of the fields that could be read comes with a sentence
- * for each problem.
- *
- * @param now - the time that `2h` counts back from
- */
+/** Reads the fields that it can, and has a sentence for each of the others. */
 export function readFilter(
   fields: URLSearchParams,
   now: Date,
@@ -180,7 +174,6 @@ function shown(text: string): string {
 export function filterFields(filter: EventFilter): [field: string, value: string][] {
   return Object.entries(KINDS).flatMap(([name, [property, kind]]) => {
     const value = filter[property];
-    // The table pairs each property with the kind of its values.
     return value === undefined ? [] : kind.write(value as never).map((text): [string, string] => [name, text]);
   });
 }
@@ -193,7 +186,6 @@ export function eventsHref(base: string, filter: EventFilter): string {
   return hrefOf(`${base}/events`, filterFields(filter));
 }
 
-/** Fields without a value are left out. */
 export function hrefOf(path: string, fields: readonly (readonly [name: string, value: string | null])[]): string {
   const given = fields.flatMap(([name, value]): [string, string][] => (value === null ? [] : [[name, value]]));
   const query = new URLSearchParams(given).toString();
@@ -226,10 +218,7 @@ function eventOf(text: string): EventKey | null {
   }
 }
 
-/**
- * Audit lines may have a lone surrogate, which no URL can have. Browsers take `.` and `..` for steps in the path, even
- * escaped, so these get a `~` before them, and so does a name that begins with `~`.
- */
+/** URLs have no lone surrogates. Browsers take `.` and `..` for steps, even escaped, so these get a `~` before them. */
 function pathPart(text: string): string {
   const part = encodeURIComponent(text.toWellFormed());
   return /^(?:\.{0,2}$|~)/.test(part) ? `~${part}` : part;

@@ -7,7 +7,7 @@ import type { Visit } from '../visit.ts';
 import { FIELDS, LABELS, TIMES } from './filter-fields.ts';
 import { Choices, Field, SelectField } from './form-fields.tsx';
 import { GroupName } from './filter-words.tsx';
-import { StoredText } from './stored-text.tsx';
+import { StoredText } from './text.tsx';
 
 type Input = readonly [name: string, label: string, hint: string];
 

@@ -5,7 +5,7 @@ import { groupSamples, type GroupPlace, type GroupSamples, groupInWords } from '
 import { timestamp, number } from '../../ops/words/format.ts';
 import type { Visit } from '../visit.ts';
 import { eventHref, LABELS, TIMES } from './filter-fields.ts';
-import { LongText, StoredText } from './stored-text.tsx';
+import { LongText, StoredText } from './text.tsx';
 
 const TIMED = new Set<string>([...TIMES, 'settledBefore']);
 const SHOWN = 10;
@@ -19,10 +19,7 @@ interface Shown {
   readonly depth: number;
 }
 
-/**
- * The target of an action, as names and values: a filter, ids, criteria or a file. Another version of hookbox may have
- * written an audit line, so its fields may be anything.
- */
+/** Another version of hookbox may have written an audit line, so its fields may be anything. */
 export function FilterWords({
   filter,
   visit,

@@ -5,7 +5,6 @@ export type HiddenFields = readonly (readonly [name: string, value: string])[];
 
 type FormParts = PropsWithChildren<{
   readonly visit: Pick<Visit, 'visitor' | 'base' | 'csrf'>;
-  /** the path below the base, such as `/bulks` */
   readonly to: string;
   readonly id?: string;
   readonly label: string;
@@ -54,7 +53,6 @@ export function ReasonField({ value, isRequired = false, hasFocus = false }: Rea
 
 type InputAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** A text unless `type` says otherwise. */
 export function Field({ label, ...input }: InputAttributes & { readonly label: string }) {
   return (
     <label class="field">

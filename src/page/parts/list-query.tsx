@@ -100,7 +100,6 @@ interface LinkRowParts {
   readonly links: readonly (readonly [href: string, text: Child, isCurrent: boolean])[];
 }
 
-/** Links to other views of the same screen. */
 export function LinkRow({ kind, label, id, links }: LinkRowParts) {
   return (
     <nav class={kind} aria-label={label} id={id}>
@@ -131,7 +130,6 @@ export function OlderLink({ href }: { readonly href: string }) {
   );
 }
 
-/** @param among - the fields of the URL that the links keep */
 export function pageLinks(url: URL, next: number | null, among: readonly [name: string, value: string][] = []) {
   const older = new URLSearchParams([...among, ['before', String(next)]]);
   return (

@@ -16,7 +16,6 @@ interface TableParts<Row> {
   readonly none?: Child;
   /** the id of a row, for live updates, and the address that Enter opens */
   readonly rowIs?: (row: Row) => { readonly id: string; readonly 'data-href'?: string };
-  /** the place of the column that names the row */
   readonly named?: number;
 }
 
@@ -45,7 +44,6 @@ export function DataTable<Row>({ id, caption, columns, rows, none, rowIs, named 
   );
 }
 
-/** A column with the forms of each row. */
 export function actsColumn<Row>(name: string, cell: (row: Row) => Child): Column<Row> {
   return [name, cell, { 'data-label': name, class: 'actions' }];
 }
@@ -77,7 +75,6 @@ export function Facts({ facts }: { readonly facts: FactList }) {
   );
 }
 
-/** A sentence in place of an empty list. */
 export function Notice({ id = 'none', children }: PropsWithChildren<{ readonly id?: string }>) {
   return (
     <p class="notice" id={id}>

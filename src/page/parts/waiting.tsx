@@ -10,8 +10,7 @@ import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import type { Visit } from '../visit.ts';
 import { eventsHref, eventHref, pendingHref } from './filter-fields.ts';
 import { Panel } from './list-table.tsx';
-import { AtEndpoint, StoredText, Listed, listedName } from './stored-text.tsx';
-import { Time } from './time.tsx';
+import { AtEndpoint, StoredText, Listed, listedName, Time } from './text.tsx';
 
 export function pausedPanel({ base, now }: Visit, pauses: readonly Pause[]) {
   if (pauses.length === 0) return <></>;

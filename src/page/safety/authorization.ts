@@ -92,12 +92,7 @@ const CHALLENGES = {
 const MAX_NAME = 200;
 const TOKENS = ':tokens';
 
-/**
- * Credentials of a kind that is configured decide alone; without any, `authorize` is asked.
- *
- * @returns asks who a visitor is; `source` is the address that the request comes from
- * @throws ConfigurationError when anybody would be let in, and for credentials that anybody could guess
- */
+/** If credentials of a configured kind are sent, they decide alone. Otherwise `authorize` decides. */
 export function createAuthorization(
   options: AuthorizationOptions & Pick<LoginOptions, 'logger'>,
   limit: LoginLimit = loginLimit(),
@@ -146,7 +141,7 @@ export function createAuthorization(
       const user = credentials.split(':', 1)[0] ?? '';
       return attempt(source, user, credentials, users);
     }
-    // Apart from passwords: a stranger who guesses passwords through a proxy must not stop the metrics collector.
+    // Apart from passwords, because guesses through a proxy must not stop the metrics collector.
     if (scheme === 'bearer' && tokens.length > 0) return attempt(source, TOKENS, credentials, tokens);
     return verdict(visitorOf(await authorize?.(request)));
   };
@@ -177,7 +172,7 @@ interface Holder {
   readonly visitor: Visitor;
 }
 
-/** Compares with every holder, by hashes of one length, so the time does not show how near a guess was. */
+/** Compares hashes with every holder, so the time does not show how near a guess was. */
 function holderOf(credentials: string, holders: readonly Holder[]): Visitor | null {
   const given = digest(credentials);
   let found: Visitor | null = null;
@@ -219,11 +214,7 @@ function refusal(message: string): ConfigurationError {
   return new ConfigurationError('INVALID_OPTION', message);
 }
 
-/**
- * An unset `process.env['X']` must not become a password or a key that everybody knows.
- *
- * @throws ConfigurationError that names the option
- */
+/** An unset `process.env['X']` must not become a password or a key that everybody knows. */
 export function usableSecret(secret: unknown, name: string): string {
   if (typeof secret === 'string' && secret.trim() !== '' && secret !== 'undefined' && secret !== 'null') return secret;
   throw refusal(`${name} must not be empty, “undefined” or “null”. Check that its environment variable is set.`);
@@ -231,11 +222,11 @@ export function usableSecret(secret: unknown, name: string): string {
 
 const FREE_FAILURES = 5;
 const DELAY_MS = 60_000;
-/** Beyond so many, the oldest is forgotten, so the names that attackers invent do not fill the memory. */
+/** The oldest is forgotten, so names that attackers invent do not fill the memory. */
 const MOST_KEPT = 10_000;
 
 export interface LoginLimit {
-  /** Runs `check`, unless it is too early. Nobody is kept waiting: the answer says when to try again. */
+  /** Runs `check`, or returns how long to wait. */
   attempt<T>(key: string, check: () => T | null): { readonly found: T | null } | { readonly waitMs: number };
 }
 

@@ -4,10 +4,7 @@ import { ConfigurationError } from '../../errors.ts';
 import type { Visitor } from '../visit.ts';
 import { usableSecret } from './authorization.ts';
 
-/**
- * The headers of every answer. With `no-referrer`, browsers would send `Origin: null` with the page's own forms, and over
- * plain HTTP no Sec-Fetch-Site, so the guard could not tell these forms from forged ones.
- */
+/** With `no-referrer`, browsers would send `Origin: null` with the page's own forms, as with forged ones. */
 export const SAFE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -36,12 +33,7 @@ export interface GuardOptions {
   readonly hosts?: readonly string[];
 }
 
-/**
- * Refuses requests under a name that is not the page's, embedded in another site, or sent by another site's form.
- *
- * @param openToAll - whether the page has no login
- * @throws ConfigurationError for hosts that no browser would send
- */
+/** Refuses requests under other names, embedded in another site, or sent by another site's form. */
 export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard {
   const names = hosts?.map(readHost);
   if (names?.length === 0) throw invalid('not be empty. Name the hosts that serve the page, such as ops.shop.example.');
@@ -77,7 +69,6 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
 const ELSEWHERE =
   'The request came from a different site, or your browser did not report which site sent it. Nothing was done.';
 
-/** Other sites may link to the page, but not embed or fetch it. */
 function mayRead({ headers }: Request, site: string | null): string | null {
   if (site === null || site === 'same-origin' || site === 'none') return null;
   const isLink = headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
@@ -125,13 +116,7 @@ function portOf(host: string): string {
   return port === undefined || port === '443' ? USUAL_PORT : port;
 }
 
-/**
- * The address that the connection of a request comes from; `null` where the host does not say. Each server tells an app
- * in its own way, as the second argument of `fetch`: @hono/node-server gives the Node request, Bun its server, Deno the
- * address.
- *
- * @param env - what the host has given along with the request
- */
+/** Each server passes the address in another way: @hono/node-server the Node request, Bun its server, Deno the address. */
 export function peerOf(env: unknown, request: Request): string | null {
   const told = toldBy(env);
   const askBun = field(told, 'requestIP');
@@ -142,7 +127,6 @@ export function peerOf(env: unknown, request: Request): string | null {
   );
 }
 
-/** Adapters wrap what the host tells of a request. */
 export function toldBy(env: unknown): unknown {
   return field(env, 'server') ?? env;
 }
@@ -188,12 +172,7 @@ export interface Tokens {
   readonly isTokenOf: (visitor: Visitor, token: unknown) => boolean;
 }
 
-/**
- * A token is an HMAC of the visitor: other sites cannot read it, and other visitors cannot use it. No cookie is needed.
- *
- * @param secret - the key, the same for all processes that serve the page; if random, a restart makes open forms invalid
- * @throws ConfigurationError for a secret that anybody could guess
- */
+/** A token is an HMAC of the visitor: other sites cannot read it, and other visitors cannot use it. */
 export function csrfTokens(secret?: string): Tokens {
   const key = secret === undefined ? randomBytes(32) : usableSecret(secret, 'secret');
   const tokenFor = ({ role, name }: Visitor): string => {

@@ -8,16 +8,12 @@ interface QueueBounds {
   readonly waitingEach: number;
 }
 
-/** Searches share a thread, or the pool of the deliveries. A slow one of a visitor leaves them room for the overview. */
+/** Searches share a thread, or the pool of the deliveries. A slow one leaves its visitor room for the overview. */
 const BOUNDS: QueueBounds = { atOnce: 4, atOnceEach: 2, waiting: 64, waitingEach: 16 };
 const RETRY_AFTER_S = 2;
 
 interface VisitorQueue {
-  /**
-   * Resolves in the order of arrival, when the visitor may have one more, with the end of the turn; or at once with `full`.
-   *
-   * @throws the signal's reason, because a visitor who has gone leaves the queue at once
-   */
+  /** Resolves with the end of the turn, in the order of arrival, or at once with `full`. */
   enter(visitor: string, signal: AbortSignal): Promise<'full' | (() => void)>;
 }
 

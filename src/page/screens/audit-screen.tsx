@@ -7,8 +7,7 @@ import { FilterWords } from '../parts/filter-words.tsx';
 import { Field } from '../parts/form-fields.tsx';
 import { LinkRow, pageBefore, pageLinks } from '../parts/list-query.tsx';
 import { DataTable, Notice } from '../parts/list-table.tsx';
-import { LongText, NO_REASON, StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time.tsx';
+import { LongText, NO_REASON, StoredText, Time } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
 const VIA = { code: 'a program', cli: 'the command line', page: 'this page' } as const satisfies Record<

@@ -107,7 +107,7 @@ interface CountedOutcome {
 
 const counts = new WeakMap<AnyInbox, Map<number, Count>>();
 
-/** The outcome of a bulk action, as far as it is counted: once for all visitors, because a large one takes long. */
+/** One count serves all visitors, because a large one takes long. */
 export async function countedOutcome(inbox: AnyInbox, id: number): Promise<CountedOutcome> {
   const count = countOf(inbox, id);
   const before = count.whole;

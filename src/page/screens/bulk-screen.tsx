@@ -13,8 +13,7 @@ import { eventsHref } from '../parts/filter-fields.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { pageBefore, pageLinks } from '../parts/list-query.tsx';
 import { DataTable, Facts, Panel, type FactList, Notice } from '../parts/list-table.tsx';
-import { NO_REASON, Reason, StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time.tsx';
+import { NO_REASON, Reason, StoredText, Time } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { countedOutcome, outcomeInShort, outcomePanel } from './bulk-fates.tsx';
 import { heldUpWarning } from '../parts/waiting.tsx';
@@ -278,7 +277,6 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
   };
 }
 
-/** Counts a character that is shown by its number as long as that. */
 function inShort(text: string, atMost: number) {
   return <StoredText text={oneLine(text, atMost)} atMost={atMost} />;
 }

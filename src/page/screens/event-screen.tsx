@@ -9,8 +9,7 @@ import { eventCommand } from '../../processing/endpoint.ts';
 import { bytes, number, plural } from '../../ops/words/format.ts';
 import { eventHref, eventsHref, pauseHref } from '../parts/filter-fields.ts';
 import { Facts, State, Panel, type FactList } from '../parts/list-table.tsx';
-import { StoredText, Copyable } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time.tsx';
+import { StoredText, Copyable, Time } from '../parts/text.tsx';
 import { timelineOf } from './timeline.tsx';
 import { oneLine } from '../../printable.ts';
 import { WhyItWaits, heldUpWarning } from '../parts/waiting.tsx';
@@ -224,10 +223,10 @@ type ActParts = PropsWithChildren<{
   readonly warning?: Child;
 }>;
 
-/** Opened by a click or a key, and confirmed by a button: neither alone does anything. */
+/** Opened by a click or a key, then confirmed by a button. */
 function Act({ visit, summary, act, title, button, force = false, warning, children }: ActParts) {
   return (
-    // A rerun of a processed event has its own id, so that an update does not change the form that somebody fills in.
+    // An update must not change a form that somebody fills in.
     <details class="act" id={force ? 'rerun-again' : act}>
       <summary>{title}</summary>
       <p>{children}</p>

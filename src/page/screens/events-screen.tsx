@@ -6,7 +6,7 @@ import { number, percent, plural } from '../../ops/words/format.ts';
 import { filterFields, eventsHref } from '../parts/filter-fields.ts';
 import { filterForm } from '../parts/filter-form.tsx';
 import { beginningQuery, furtherQuery, BackLink } from '../parts/list-query.tsx';
-import { Shortened } from '../parts/stored-text.tsx';
+import { Shortened } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { EventsTable } from './events-table.tsx';
 import { actsOnAll, actsOnChosen, actedOn } from './list-acts.tsx';
@@ -55,7 +55,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
   };
 }
 
-/** The events that each action on all matches would change; `null` if the page offers no action, or nothing matches. */
+/** `null` if the page offers no action, or nothing matches. */
 async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<Act, ActedOn>> | null> {
   const { listed, isFurther, isNoneYet } = listing;
   const isNone = listed?.events.length === 0 && listed.next === null && (!isFurther || isNoneYet);
@@ -94,7 +94,7 @@ function found(
   );
 }
 
-/** The link to the next page; if the search stopped before the page was full, it says so, and the script continues. */
+/** If the search stopped before the page was full, the script continues. */
 function onward({ events, next, nextAt, examined, looked, limit }: Listed, url: URL) {
   const query = furtherQuery(url, { events, next, ...(nextAt !== undefined && { nextAt }) });
   if (query === null) return <></>;

@@ -6,11 +6,11 @@ import { oneLine } from '../../printable.ts';
 import { eventHref, eventPath, eventsHref } from '../parts/filter-fields.ts';
 import { ROWS, orderedQuery } from '../parts/list-query.tsx';
 import { ChooseHead, State } from '../parts/list-table.tsx';
-import { Listed, listedName, StoredText } from '../parts/stored-text.tsx';
+import { Listed, listedName, StoredText } from '../parts/text.tsx';
 import { WaitInBrief } from '../parts/waiting.tsx';
 import type { Visit } from '../visit.ts';
 
-/** The columns that are left out if no event shown has anything in them. */
+/** Columns that are left out if no event shown has them. */
 const SELDOM: Readonly<Record<string, (event: EventSummary) => boolean>> = {
   endpoint: ({ endpoint }) => endpoint !== 'default',
   waits: ({ state }) => state === 'pending',
@@ -28,7 +28,7 @@ interface TableParts {
   readonly order: SearchOrder | null;
 }
 
-/** Events, a line for each. Every row has all columns, so that rows which come later fit in. */
+/** Every row has all columns, so that rows which come later fit in. */
 export function EventsTable({ events, waits, visit, order }: TableParts) {
   const { base, now, visitor } = visit;
   const without = Object.entries(SELDOM).flatMap(([column, has]) => (events.some(has) ? [] : [column]));

@@ -6,8 +6,7 @@ import { stats, type Stats } from '../../ops/stats.ts';
 import { age, bounded, latency, percent, plural } from '../../ops/words/format.ts';
 import { VERSION } from '../../version.ts';
 import { DataTable, Facts, Panel } from '../parts/list-table.tsx';
-import { StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time.tsx';
+import { StoredText, Time } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { unhandledPanel, linkTo } from '../parts/waiting.tsx';
 

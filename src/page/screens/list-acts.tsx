@@ -89,8 +89,7 @@ export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, 
     return { states: found, count: { count: events.length, more: false } };
   }
   if (states.length === 0) return { states, count: { count: 0, more: false } };
-  // No filter leaves out retries that are due already, or ignored and discarded events without a body. And a list reads
-  // bodies once, not for each action.
+  // No filter excludes retries that are due already, or events without a body. Bodies are read once, for the list.
   const isUntold = act === 'retry-now' || (act === 'rerun' && states.some((state) => state !== 'dead'));
   if (isUntold || filter.body !== undefined) return { states, count: null };
   const acted = withBodies(act, searchedFor(asked, filter));
@@ -106,7 +105,7 @@ function isShort(listed: Listed | null): boolean {
   return count !== null && !count.more && !count.cut && count.count <= SHORT;
 }
 
-/** A dead event without a body is not rerun. Filters for the time of a failure, or for a group, leave these out already. */
+/** A rerun leaves out dead events without a body. Filters for a failure or a group leave these out already. */
 function withBodies(act: Act, filter: EventFilter): EventFilter {
   const asksAlready = (filter.fingerprint ?? filter.failedSince ?? filter.failedUntil) !== undefined;
   return act === 'rerun' && !asksAlready ? { ...filter, failedSince: new Date(0) } : filter;

@@ -17,7 +17,7 @@ import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.tsx';
 import type { Visit } from '../visit.ts';
 
 export interface Listing extends Pick<ListQuery, 'order' | 'isFurther' | 'isNoneYet'> {
-  /** the events of the list in its order, which are also those of an action on all */
+  /** also the filter of an action on all */
   readonly filter: EventFilter;
   readonly reading: TextReading | null;
   readonly problems: readonly string[];
@@ -30,7 +30,6 @@ export interface Listed {
   readonly next: FindPlace | number | null;
   readonly nextAt?: Date;
   readonly examined: number;
-  /** the share of the inbox that was searched, from 0 to 1, if it is known */
   readonly looked: number | null;
   readonly limit: number;
   readonly count: EventCount | null;
@@ -86,7 +85,6 @@ async function byFilter(visit: Visit, query: ListQuery, filter: EventFilter): Pr
   return { ...page, limit, waits, looked, count, suggestions: [] };
 }
 
-/** Events that match the text in the search box, failed ones first. Other fields of the URL do not count. */
 async function byText(visit: Visit, query: ListQuery, text: string): Promise<Listing> {
   const { operated } = visit;
   const { limit, order, isFurther, isNoneYet } = query;
@@ -129,7 +127,6 @@ async function waitsOf({ operated, now }: Visit, events: readonly EventSummary[]
   return new Map(pending.map(({ seq }, n) => [seq, waits[n] ?? null]));
 }
 
-/** The count, which the script ignores when it continues a search. */
 async function countOf(
   { operated, liveOnly = false }: Visit,
   { isFurther, limit }: ListQuery,

@@ -7,7 +7,7 @@ import { number, listed, plural } from '../../ops/words/format.ts';
 import { leftInLog } from '../../ops/erase.ts';
 import { copyingCommand, copyInPostgres } from '../../ops/backup.ts';
 import { oneLine } from '../../printable.ts';
-import { StoredText } from '../parts/stored-text.tsx';
+import { StoredText } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { ActForm, ReasonField } from '../parts/form-fields.tsx';
 import { ExportMenu } from '../parts/export-menu.tsx';
@@ -144,7 +144,6 @@ function exportPanel(visit: Visit) {
   );
 }
 
-/** The most that the page takes in one request; the command takes any size. */
 const UPLOAD_MIB = 64;
 
 function importPanel(visit: Visit) {
@@ -198,7 +197,7 @@ export type MaintenancePreview =
   | {
       readonly act: 'prune';
       readonly olderThanDays: number;
-      /** the time of the preview minus the days: the confirmation means the events that were counted */
+      /** the confirmation means the events that were counted */
       readonly settledBefore: Date;
       readonly states: readonly PrunableState[];
       readonly types: readonly string[];
@@ -308,10 +307,7 @@ function Confirmation({ found, children }: { readonly found: number; readonly ch
   );
 }
 
-/**
- * The count goes back with the confirmation, so that the action does what the page showed. The field is required, so
- * pressing Enter, however often, does nothing.
- */
+/** The field is required, so pressing Enter, however often, does nothing. */
 function confirm(
   visit: Visit,
   count: number,

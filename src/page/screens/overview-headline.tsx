@@ -8,7 +8,7 @@ import { age, bounded, number, plural } from '../../ops/words/format.ts';
 import { calmText, sinceText, warningsOf, type Warning } from '../../ops/health.ts';
 import { eventHref, eventsHref, pendingHref } from '../parts/filter-fields.ts';
 import { AfterColon, TypeAt, Culprit } from '../parts/waiting.tsx';
-import { StoredText } from '../parts/stored-text.tsx';
+import { StoredText } from '../parts/text.tsx';
 import type { Visit } from '../visit.ts';
 import { whatWaits, type Stuck, type Waiters } from './stuck-events.ts';
 
@@ -238,10 +238,7 @@ export function pausesToTell(pauses: readonly Pause[]): readonly Pause[] {
     .slice(0, PAUSES_TOLD);
 }
 
-/**
- * The troubles, the worst first: events that are lost unless somebody acts, then what concerns all events, what a release has
- * broken, what holds up others, pauses, and last what continues by itself.
- */
+/** The worst first: lost events, then what concerns all events, a broken release, blocked events, pauses, retries. */
 export function troublesOf({ dead, groups, warnings, changes, pauses, stuck }: Seen): readonly Trouble[] {
   const { blocked, retries, more } = stuck;
   const { release } = changes;
@@ -257,10 +254,7 @@ export function troublesOf({ dead, groups, warnings, changes, pauses, stuck }: S
   return troubles.filter((trouble) => trouble !== false);
 }
 
-/**
- * A time since which some dead events are dead; `null` if it is not known. The oldest and the newest event of a group are
- * known by when they were received; after a rerun, they may have died after others.
- */
+/** Some died at this time, but perhaps not the first: after a rerun, the oldest may have died after others. */
 function deadSince(groups: readonly Pick<DeadGroup, 'oldest' | 'newest'>[]): Date | null {
   return groups
     .flatMap(({ oldest, newest }) => [oldest.settledAt, newest.settledAt])

@@ -15,11 +15,11 @@ import { age, bounded, number, percent, plural, latency, withDead } from '../../
 import { oneLine } from '../../printable.ts';
 import { LatencyChart } from '../charts/latency-chart.tsx';
 import { OutcomesChart } from '../charts/outcomes-chart.tsx';
-import { AtEndpoint, breaking, EntityName, Shortened } from '../parts/stored-text.tsx';
+import { rangeOf, Ranges, stepsOf } from '../parts/range.tsx';
+import { AtEndpoint, breaking, EntityName, Shortened, Time } from '../parts/text.tsx';
 import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
 import { WaitInBrief, WhyItWaits, pausedPanel, unhandledPanel } from '../parts/waiting.tsx';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
-import { Time, rangeOf, Ranges, stepsOf } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { Headline, pausesToTell } from './overview-headline.tsx';
 import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';

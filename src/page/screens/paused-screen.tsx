@@ -5,8 +5,7 @@ import { namedEndpoints, pausedTypes, strangerInWords } from '../../ops/pauses.t
 import { bounded } from '../../ops/words/format.ts';
 import { DataTable, type Column, Panel, Notice } from '../parts/list-table.tsx';
 import { TypeAt } from '../parts/waiting.tsx';
-import { Reason, StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time.tsx';
+import { Reason, StoredText, Time } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { ActForm, ReasonField } from '../parts/form-fields.tsx';
 import { pendingHref } from '../parts/filter-fields.ts';
@@ -72,11 +71,7 @@ function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: 
   );
 }
 
-/**
- * Outside of `#live`, so that the text that somebody types stays.
- *
- * @param named - the endpoints that processors name
- */
+/** Outside of `#live`, so that the text that somebody types stays. */
 function pauseForm(named: readonly string[], visit: Visit) {
   const { searchParams } = visit.url;
   const [usual = 'default'] = named.length === 1 ? named : [];

@@ -1,10 +1,10 @@
 import type { RejectedDelivery } from '../../inbox/operator/counts.ts';
 import { rejectedDeliveries, stats, type Stats } from '../../ops/stats.ts';
 import { bytes, number, percent, plural } from '../../ops/words/format.ts';
-import { rangeOf, rangeQuery, Ranges, stepsOf, type Range, Time } from '../parts/time.tsx';
+import { rangeOf, rangeQuery, Ranges, stepsOf, type Range } from '../parts/range.tsx';
+import { Time, StoredText } from '../parts/text.tsx';
 import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
-import { StoredText } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { DataTable, Panel } from '../parts/list-table.tsx';
 

@@ -7,16 +7,15 @@ import { listEvents } from '../../ops/find.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { listed, plural } from '../../ops/words/format.ts';
 
-/** Processors take pending events within a second or two; an event that is pending for longer waits for something. */
+/** Processors take pending events within a second or two. */
 const SOON_MS = 60_000;
 const LOOKED_AT = 200;
-/** The causes that are asked for: of the oldest, of those that nothing else tells about, and of those that have failed. */
+/** of the oldest, of those that nothing else explains, and of those that have failed */
 const ASKED = 5;
 const LANES_ASKED = 12;
 
 export interface Waiting {
   readonly entity: string | null;
-  /** the one that was received first; the queue may have another one first */
   readonly oldest: EventSummary;
   readonly count: number;
   readonly hasFailed: boolean;
@@ -35,7 +34,7 @@ export interface Waiters {
 export interface Stuck {
   readonly waiting: readonly Waiting[];
   readonly causes: ReadonlyMap<Waiting, Cause>;
-  /** those that wait because of their type, which the page tells elsewhere; the others are blocked or retried */
+  /** those that wait because of their type, which the page shows elsewhere */
   readonly told: ReadonlySet<Waiting>;
   /** wait for more than their next attempt */
   readonly blocked: Waiters;
@@ -44,13 +43,7 @@ export interface Stuck {
   readonly more: boolean;
 }
 
-/**
- * Events that have been pending for more than a minute, by entity. Among thousands, these are the newest, the oldest, and
- * those that have failed.
- *
- * @param oldest - the oldest pending event of each entity
- * @param lanes - the types whose events wait for a reason that the page tells elsewhere
- */
+/** Among thousands of pending events, looks at the newest, the oldest, and those that have failed. */
 export async function findStuck(
   inbox: AnyInbox,
   oldest: readonly EventKey[],
@@ -99,7 +92,7 @@ export async function findStuck(
   };
 }
 
-/** Whether it waits because of its type, or for an event that does. Without a cause, only its type is known. */
+/** Without a cause, only its type is known. */
 function isTold({ oldest }: Waiting, cause: Cause | undefined, told: ReadonlySet<string>): boolean {
   if (cause === undefined) return told.has(laneOf(oldest));
   const { event, wait } = cause;
@@ -109,7 +102,7 @@ function isTold({ oldest }: Waiting, cause: Cause | undefined, told: ReadonlySet
 
 const GOES_ON: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['later', 'next', 'running']);
 
-/** Whether it has failed, is retried, and holds up nothing. Without a cause, other events of its type tell. */
+/** Without a cause, other events of its type decide. */
 function isTriedAgain(
   { hasFailed, count, oldest }: Waiting,
   cause: Cause | undefined,

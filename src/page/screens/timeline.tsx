@@ -4,8 +4,7 @@ import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
 import { afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
 import { age, number, plural, timestamp } from '../../ops/words/format.ts';
 import { oneLine, printableLines } from '../../printable.ts';
-import { StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time.tsx';
+import { StoredText, Time } from '../parts/text.tsx';
 import type { Visit } from '../visit.ts';
 
 const MAX_STACK = 20_000;

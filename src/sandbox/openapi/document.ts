@@ -36,10 +36,7 @@ export type OpenApiDocument = oas31.OpenAPIObject;
 
 const DEFAULT_SERVER = 'http://localhost:4000';
 
-/**
- * The OpenAPI 3.1 document of the service (interface 2 to 8): its operations from the table that serves them, its
- * events as webhooks, and `x-assumption` where the sandbox fills a gap in the interface.
- */
+/** Interface 2 to 8, with `x-assumption` where the sandbox fills a gap. */
 export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
   const { assumptions = DEFAULT_ASSUMPTIONS, server = DEFAULT_SERVER } = options;
   const marks = marksWith(assumptions);
@@ -160,7 +157,7 @@ function envelopeOf({ data, total }: Operation): z.ZodType {
   });
 }
 
-/** Another server for an operation that also has a prefix, so that it stays one operation. */
+/** One operation with two servers, because the path may have a prefix. */
 function serversOf({ path, alias }: Operation, server: string): Pick<ZodOpenApiOperationObject, 'servers'> {
   if (alias === undefined) return {};
   const prefix = alias.slice(0, alias.length - path.length);
@@ -200,7 +197,6 @@ const OUTAGE_BODY = z
   .object({ error: z.object({ message: z.string(), request_id: requestId }) })
   .meta({ id: 'Outage', description: 'The interface defines no code for these errors.' });
 
-/** `INVALID_API_KEY` as a component is `InvalidApiKey`. */
 function componentOf(code: ErrorCode): string {
   return code.toLowerCase().replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -226,7 +222,6 @@ function headersOf(names: readonly string[]): ResponseHeaders {
   return { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
 }
 
-/** Makes the error responses of an operation by status, which several codes may share. */
 type Refusals = (codes: readonly ErrorCode[]) => ZodOpenApiResponsesObject;
 
 function refusalsWith(marks: Marks): Refusals {
@@ -321,7 +316,6 @@ function decidedBy(type: EventType): readonly AssumptionId[] {
   return type === 'inventory.updated' ? ['A5'] : ['A6'];
 }
 
-/** An `x-assumption`: what the sandbox does about a gap in the interface, with the values of this sandbox. */
 export interface AssumptionMark {
   readonly id: AssumptionId;
   readonly decision: string;

@@ -37,7 +37,6 @@ interface ExampleRequest {
   readonly method: string;
   /** with `{name}` for what only the reader knows */
   readonly path: string;
-  /** with its question mark; empty without parameters that have an example */
   readonly search: string;
   readonly body: unknown;
 }
@@ -58,7 +57,6 @@ export function exampleRequest(
   return { method, path, search, body: media?.example as unknown };
 }
 
-/** A command for a shell. `$KEY` stands for the API key, and `$id` and the like for ids in the path. */
 export function curlLine(server: string, request: ExampleRequest): string {
   return wordsOf(server, request, '$KEY').join(' \\\n  ');
 }
@@ -92,7 +90,6 @@ function isReference(schema: Schema): schema is oas31.ReferenceObject {
   return schema.$ref !== undefined;
 }
 
-/** A value that fits a schema: its required fields, and other fields that have an example. */
 export function exampleOf(schema: Schema, schemas: Schemas): unknown {
   const { examples = [], properties, required = [], items } = resolved(schema, schemas);
   if (examples.length > 0) return examples[0];

@@ -15,7 +15,6 @@ import { type Schemas, curlLine, exampleRequest, resolved, type Schema } from '.
 
 const PAGE_STYLE = '/interface/page.css';
 
-/** The OpenAPI document of this sandbox, and its page. They need no key, and have no limits and no faults. */
 export function createInterface(assumptions: Assumptions, logger: Logger): Hono {
   const app = createOwnPage(assumptions, logger, 'its interface');
 
@@ -267,7 +266,6 @@ interface Field {
   readonly assumptions: readonly AssumptionMark[];
 }
 
-/** All fields of an object, each followed by the fields in it. */
 function fieldsOf(schema: Schema, schemas: Schemas, prefix = ''): readonly Field[] {
   const { properties = {}, required = [] } = resolved(schema, schemas);
   return Object.entries(properties).flatMap(([name, field]) => {

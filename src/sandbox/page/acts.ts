@@ -126,7 +126,6 @@ function eventsOf(form: FormData): readonly EventType[] | null {
   return events.length === eventTypes.length ? null : events;
 }
 
-/** An answer does not wait longer for slow receivers. */
 const WAITED_MS = 3_000;
 
 function clockActs(logger: Logger): Acts {
@@ -136,7 +135,6 @@ function clockActs(logger: Logger): Acts {
       const advancing = sandbox.advance(ms);
       const isDone = await endsWithin(advancing, WAITED_MS);
       if (isDone) return { to: '/clock', said: 'advanced', figures: [ms] };
-      // The answer was sent already.
       advancing.catch((failure: unknown) => {
         logger.error({ error: nameOf(failure) }, 'the sandbox clock did not advance as far as requested');
       });

@@ -1,5 +1,5 @@
 import { timestamp } from '../../ops/words/format.ts';
-import { Time } from '../../page/parts/time.tsx';
+import { Time } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { NextDue } from '../due.ts';
 import { SandboxForm, sentInto, type SandboxVisit } from './parts.tsx';

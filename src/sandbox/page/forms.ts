@@ -10,11 +10,7 @@ import type { SandboxVisit } from './parts.tsx';
 
 const MAX_FORM_BYTES = 64 * 1024;
 
-/**
- * Runs the action of each form once, then redirects to the next screen.
- *
- * @param refused - the screen of a refused form as it was filled in, or `null` if the form has no screen
- */
+/** @param refused - the refused form as it was filled in; `null` if the form has no screen */
 export function actRoutes(
   acts: Readonly<Record<string, Act>>,
   frame: Frame,
@@ -61,11 +57,10 @@ export interface Outcome {
   readonly to: string;
   readonly said: SayingCode;
   readonly figures?: readonly number[];
-  /** The answer itself, for a value that is shown only once and that no URL may hold. */
+  /** for a value that is shown once and that no URL may hold */
   readonly once?: (visit: SandboxVisit) => Screen;
 }
 
-/** Does what a form asks for. The sender sees the message of an error, after which nothing was done. */
 export type Act = (asked: Asked) => Outcome | Promise<Outcome>;
 
 /** The message says what to change in the form, and is a full sentence. */
@@ -80,7 +75,7 @@ export class FormError extends Error {
 }
 
 const MOST = 1_000;
-/** How long a repeated form gets the answer with the secret: a double click shows only the second answer. */
+/** Until then, a double click shows the secret again, because browsers show only the second answer. */
 const SHOWN_MS = 60_000;
 
 /** Runs each form once, even after a double click or a reload. */

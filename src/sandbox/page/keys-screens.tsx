@@ -1,8 +1,7 @@
 import { number, plural } from '../../ops/words/format.ts';
 import { Choices, Field } from '../../page/parts/form-fields.tsx';
 import { actsColumn, type Column, DataTable } from '../../page/parts/list-table.tsx';
-import { isBlank, StoredText } from '../../page/parts/stored-text.tsx';
-import { Time } from '../../page/parts/time.tsx';
+import { isBlank, StoredText, Time } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { CreatedKey, KeyRecord } from '../keys.ts';
 import { unbrokenCurlLine, exampleFor } from '../openapi/example-requests.ts';

@@ -1,6 +1,5 @@
 import { number, timestamp } from '../../ops/words/format.ts';
-import { StoredText, Copyable } from '../../page/parts/stored-text.tsx';
-import { Time } from '../../page/parts/time.tsx';
+import { StoredText, Copyable, Time } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import { PLACE_ORDER, unbrokenCurlLine } from '../openapi/example-requests.ts';
 import type { OrderRecord, OrderSummary } from '../orders.ts';

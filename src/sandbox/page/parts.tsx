@@ -4,7 +4,7 @@ import { hrefOf } from '../../page/parts/filter-fields.ts';
 import { ActForm, type HiddenFields } from '../../page/parts/form-fields.tsx';
 import { OlderLink } from '../../page/parts/list-query.tsx';
 import { Panel } from '../../page/parts/list-table.tsx';
-import { Copyable, StoredText } from '../../page/parts/stored-text.tsx';
+import { Copyable, StoredText } from '../../page/parts/text.tsx';
 import { valuesOf } from '../../page/safety/posted-form.ts';
 import type { Visit } from '../../page/visit.ts';
 import type { Sandbox } from '../create-sandbox.ts';
@@ -15,15 +15,13 @@ import type { OrderStatus } from '../resources.ts';
 
 export interface SandboxVisit extends Pick<Visit, 'visitor' | 'base' | 'csrf' | 'url' | 'now'> {
   readonly sandbox: Sandbox;
-  /** unique to this answer; it tells a form that is sent twice */
+  /** tells a form that is sent twice */
   readonly sight: string;
-  /** the address of the service, for examples */
   readonly service: string;
   /** a refused form, to show once more as it was filled in */
   readonly sent?: { readonly to: string; readonly form: FormData };
 }
 
-/** The values of the fields of a refused form; `undefined` if another form was sent. */
 export function sentInto({ sent }: SandboxVisit, to: string): ((name: string) => readonly string[]) | undefined {
   return sent?.to === to ? (name) => valuesOf(sent.form, name) : undefined;
 }
@@ -42,7 +40,7 @@ const MOVE_WORDS: Readonly<Record<OrderStatus, string>> = {
   failed: 'Fail',
 };
 
-/** The legal moves of an order. The form has the current status, so that an outdated form moves nothing. */
+/** The form has the current status, so that an outdated form moves nothing. */
 export function moveButtons(visit: SandboxVisit, { id, status, moves }: OrderSummary) {
   if (moves.length === 0) return <></>;
   return (
@@ -66,7 +64,6 @@ export function moveButtons(visit: SandboxVisit, { id, status, moves }: OrderSum
 
 const PAGE = 50;
 
-/** One page of a whole list, and the link to the next page. */
 export function pageOfAll<T>({ url, base }: SandboxVisit, path: string, all: readonly T[]) {
   const asked = url.searchParams.get('from') ?? '';
   const from = /^\d{1,9}$/.test(asked) ? Number(asked) : 0;
@@ -75,12 +72,7 @@ export function pageOfAll<T>({ url, base }: SandboxVisit, path: string, all: rea
   return { rows: all.slice(from, next), older };
 }
 
-/**
- * The same for a list that is read page by page.
- *
- * @param list - lists at most so many
- * @param filter - the other fields of the URL
- */
+/** For a list that is read page by page. */
 export function pageOfSome<T extends { readonly id: string | number }>(
   { base }: SandboxVisit,
   path: string,
@@ -93,7 +85,6 @@ export function pageOfSome<T extends { readonly id: string | number }>(
   return { rows, older: found.length > PAGE && <OlderLink href={hrefOf(`${base}${path}`, fields)} /> };
 }
 
-/** For a dead letter, or a failed delivery that is waiting. */
 export function retryButton(visit: SandboxVisit, { id, state, tries, event }: Delivery) {
   if (state !== 'dead' && !(state === 'waiting' && tries > 0)) return <></>;
   const says = `Retry ${event.type}${event.about === null ? '' : ` of ${event.about}`}, delivery ${id}`;
@@ -108,13 +99,11 @@ export function retryButton(visit: SandboxVisit, { id, state, tries, event }: De
 
 type FormParts = PropsWithChildren<{
   readonly visit: SandboxVisit;
-  /** the path below the base */
   readonly to: string;
   readonly label: string;
   readonly hidden?: HiddenFields;
 }>;
 
-/** A form that takes effect once. Only operators get one. */
 export function SandboxForm({ visit, to, label, hidden = [], children }: FormParts) {
   return (
     <ActForm visit={visit} to={to} label={label} hidden={[['sight', visit.sight], ...hidden]}>
@@ -123,7 +112,6 @@ export function SandboxForm({ visit, to, label, hidden = [], children }: FormPar
   );
 }
 
-/** @param says - the accessible name of the button, if its words need more */
 export function ActButton({ says, children, ...form }: FormParts & { readonly says?: string }) {
   return (
     <SandboxForm {...form}>
@@ -151,11 +139,7 @@ export function PanelForm({ title, submit, children, ...form }: PanelFormParts) 
   );
 }
 
-/**
- * A button for an action that cannot be undone. It has to be opened first.
- *
- * @param what - such as `Delete the key Ada`; the closed button shows the first word
- */
+/** @param what - the closed button shows its first word */
 export function confirmedForm(visit: SandboxVisit, to: string, what: string, warning: string) {
   if (visit.visitor.role !== 'operator') return <></>;
   return (
@@ -179,7 +163,6 @@ interface ShownOnceParts {
   readonly back: readonly [href: string, label: string];
 }
 
-/** A value that is shown only once. */
 export function shownOnce({ value, what, note, example, back: [href, label] }: ShownOnceParts) {
   return (
     <section class="panel" id="shown-once">

@@ -1,6 +1,6 @@
 import { number } from '../../ops/words/format.ts';
 import { actsColumn, DataTable } from '../../page/parts/list-table.tsx';
-import { StoredText } from '../../page/parts/stored-text.tsx';
+import { StoredText } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import { MOST_STOCK, type StockLevel } from '../inventory.ts';
 import { pageOfAll, SandboxForm, type SandboxVisit } from './parts.tsx';

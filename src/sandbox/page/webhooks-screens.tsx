@@ -2,7 +2,7 @@ import { eventTypes } from '../../events/event-types.ts';
 import { hrefOf } from '../../page/parts/filter-fields.ts';
 import { Choices, Field } from '../../page/parts/form-fields.tsx';
 import { DataTable } from '../../page/parts/list-table.tsx';
-import { Time } from '../../page/parts/time.tsx';
+import { Time } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { Endpoint } from '../endpoints.ts';
 import { confirmedForm, EndpointName, pageOfAll, PanelForm, sentInto, shownOnce, type SandboxVisit } from './parts.tsx';

@@ -5,9 +5,7 @@ import { deadGroups, discardEvents, previewBulk, pruneEvents, runBulk } from '..
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
 import { bulkScreen, bulksScreen } from '../../../src/page/screens/bulk-screen.tsx';
 import { deadEventsScreen } from '../../../src/page/screens/dead-events-screen.tsx';
-import { healthScreen } from '../../../src/page/screens/health-screen.tsx';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
-import { rejectedScreen } from '../../../src/page/screens/rejected-screen.tsx';
 import type { Screen, Visit } from '../../../src/page/visit.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
@@ -91,16 +89,6 @@ test('acts on single events and prunes can be read in the audit', async () => {
   const html = await htmlOf(await auditScreen(visitTo(inbox)));
   expect(textOf(html)).toMatch(/prune ada through this page .*settled before .+ UTC state discarded.* 1 pruned/);
   expect(textOf(html)).toMatch(/discard ada through this page endpoint default events evt_1 1 done/);
-});
-
-test('an inbox without anything in it has words on every screen', async () => {
-  const visit = visitTo(openInbox());
-  expect(await textOn(overviewScreen(visit), 'headline')).toMatch(/^All well/);
-  expect(await textOn(deadEventsScreen(visit), 'none')).toMatch(/^No event is dead/);
-  expect(await textOn(rejectedScreen(visit), 'rates')).toContain('No deliveries were rejected.');
-  expect(await textOn(bulksScreen(visit), 'none')).toMatch(/^No bulk actions yet/);
-  expect(await textOn(auditScreen(visit), 'none')).toMatch(/^No entries yet/);
-  expect(await textOn(healthScreen(visit), 'ready')).toMatch(/^Ready/);
 });
 
 test('a bar of what died or failed leads to as many events as it counts', async () => {

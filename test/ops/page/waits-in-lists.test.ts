@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { IncomingEvent } from '../../../src/inbox/event.ts';
 import type { Settlement } from '../../../src/inbox/work.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
@@ -36,53 +36,51 @@ async function statementsOf(task: () => Promise<unknown>): Promise<number> {
   return run;
 }
 
-describe('a row that waits says why', () => {
-  test('in a few words, by the rule that processors claim by', async () => {
+test('in a few words, by the rule that processors claim by', async () => {
+  const { inbox, html } = openedPage();
+  await handledNow(inbox, { outcome: 'processed' }, now('evt_done', 'order.created'));
+  await handledNow(inbox, inAnHour, ofOrder('evt_failing', 0));
+  await store(inbox, ofOrder('evt_behind', 1, 'order.ready'), now('evt_next', 'order.created'));
+  await store(inbox, now('evt_nobody', 'order.cancelled'));
+  await store(inbox, now('evt_paused', 'order.completed'));
+  await pauseType(inbox, 'order.completed', { actor: 'ada' });
+
+  const page = await html('/events');
+  const rows = page.match(/<tr id="event-\d+".*?<\/tr>/gs) ?? [];
+  const said = rows.map((row) => {
+    const [cell = ''] = /<td data-col="waits">.*?<\/td>/s.exec(row) ?? [];
+    return [/data-event="default\/(\w+)"/.exec(row)?.[1], textOf(cell)];
+  });
+  expect(Object.fromEntries(said)).toEqual({
+    evt_failing: expect.stringMatching(/^due in (1 h|59 min|60 min)/),
+    evt_behind: 'behind evt_failing',
+    evt_next: 'due now',
+    evt_nobody: 'no processor handles this type',
+    evt_paused: 'type paused',
+    evt_done: '',
+  });
+  const behind = rows.find((row) => row.includes('data-event="default/evt_behind"')) ?? '';
+  expect(behind).toContain('<a href="/ops/events/default/evt_failing" aria-label="evt_failing">');
+});
+
+test('and where none waits there is no such column', async () => {
+  const { inbox, html } = openedPage();
+  await handledNow(inbox, { outcome: 'processed' }, now('evt_done', 'order.created'));
+  expect(await html('/events')).toMatch(/data-without="[^"]*\bwaits\b/);
+});
+
+test('with a few statements for each row of a page, and no more with a thousand that wait', async () => {
+  const runFor = async (count: number): Promise<number> => {
     const { inbox, html } = openedPage();
-    await handledNow(inbox, { outcome: 'processed' }, now('evt_done', 'order.created'));
     await handledNow(inbox, inAnHour, ofOrder('evt_failing', 0));
-    await store(inbox, ofOrder('evt_behind', 1, 'order.ready'), now('evt_next', 'order.created'));
-    await store(inbox, now('evt_nobody', 'order.cancelled'));
-    await store(inbox, now('evt_paused', 'order.completed'));
-    await pauseType(inbox, 'order.completed', { actor: 'ada' });
-
-    const page = await html('/events');
-    const rows = page.match(/<tr id="event-\d+".*?<\/tr>/gs) ?? [];
-    const said = rows.map((row) => {
-      const [cell = ''] = /<td data-col="waits">.*?<\/td>/s.exec(row) ?? [];
-      return [/data-event="default\/(\w+)"/.exec(row)?.[1], textOf(cell)];
-    });
-    expect(Object.fromEntries(said)).toEqual({
-      evt_failing: expect.stringMatching(/^due in (1 h|59 min|60 min)/),
-      evt_behind: 'behind evt_failing',
-      evt_next: 'due now',
-      evt_nobody: 'no processor handles this type',
-      evt_paused: 'type paused',
-      evt_done: '',
-    });
-    const behind = rows.find((row) => row.includes('data-event="default/evt_behind"')) ?? '';
-    expect(behind).toContain('<a href="/ops/events/default/evt_failing" aria-label="evt_failing">');
-  });
-
-  test('and where none waits there is no such column', async () => {
-    const { inbox, html } = openedPage();
-    await handledNow(inbox, { outcome: 'processed' }, now('evt_done', 'order.created'));
-    expect(await html('/events')).toMatch(/data-without="[^"]*\bwaits\b/);
-  });
-
-  test('with a few statements for each row of a page, and no more with a thousand that wait', async () => {
-    const runFor = async (count: number): Promise<number> => {
-      const { inbox, html } = openedPage();
-      await handledNow(inbox, inAnHour, ofOrder('evt_failing', 0));
-      for (let n = 0; n < count; n += 1) await store(inbox, ofOrder(`evt_${n}`, n + 1, 'order.ready'));
-      await html('/events');
-      return statementsOf(() => html('/events'));
-    };
-    const [five, twenty, aPage] = [await runFor(5), await runFor(20), await runFor(60)];
-    // Its last error, how it stands, and what is in front of it.
-    const ofRow = (twenty - five) / 15;
-    expect(ofRow).toBeLessThanOrEqual(3);
-    expect(aPage).toBeLessThanOrEqual(five + 45 * ofRow + 30);
-    expect(await runFor(1_000)).toBeLessThanOrEqual(aPage + 10);
-  });
+    for (let n = 0; n < count; n += 1) await store(inbox, ofOrder(`evt_${n}`, n + 1, 'order.ready'));
+    await html('/events');
+    return statementsOf(() => html('/events'));
+  };
+  const [five, twenty, aPage] = [await runFor(5), await runFor(20), await runFor(60)];
+  // Its last error, how it stands, and what is in front of it.
+  const ofRow = (twenty - five) / 15;
+  expect(ofRow).toBeLessThanOrEqual(3);
+  expect(aPage).toBeLessThanOrEqual(five + 45 * ofRow + 30);
+  expect(await runFor(1_000)).toBeLessThanOrEqual(aPage + 10);
 });

@@ -2,8 +2,23 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { eventTypes } from '../../../src/events/event-types.ts';
 import { fixture } from '../../../src/testing/fixtures.ts';
 import { ERROR_CODES, OUTAGES, type OutageStatus } from '../../../src/sandbox/errors.ts';
-import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type OperationName } from '../../../src/sandbox/service-operations.ts';
-import { CAKE, LOAF, NEW_CART, NEW_ITEM, NEW_ORDER, placeOrder, Service, type SeenEvent, type Unusual } from '../service.ts';
+import {
+  COMMON_ERRORS,
+  OPERATION_NAMES,
+  OPERATIONS,
+  type OperationName,
+} from '../../../src/sandbox/service-operations.ts';
+import {
+  CAKE,
+  LOAF,
+  NEW_CART,
+  NEW_ITEM,
+  NEW_ORDER,
+  placeOrder,
+  Service,
+  type SeenEvent,
+  type Unusual,
+} from '../service.ts';
 import { documentAsJson, type Document } from './described.ts';
 import { fitsOf, type Exchange } from './fits.ts';
 

@@ -1,5 +1,12 @@
 import * as fc from 'fast-check';
-import { operationsOf, resolved, type Described, type DescribedOperation, type Document, type Schema } from './described.ts';
+import {
+  operationsOf,
+  resolved,
+  type Described,
+  type DescribedOperation,
+  type Document,
+  type Schema,
+} from './described.ts';
 
 /** An id that some answer named: which one is known only when the call is made. */
 export class KnownId {

@@ -1,14 +1,5 @@
 import type { StatsOptions } from '../../ops/stats.ts';
-import { timestamp, relative } from '../../ops/words/format.ts';
 import { LinkRow } from './list-query.tsx';
-
-export function Time({ at, now }: { readonly at: Date; readonly now: Date }) {
-  return (
-    <>
-      <time datetime={at.toISOString()}>{timestamp(at)}</time> <span class="muted">({relative(at, now)})</span>
-    </>
-  );
-}
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -35,7 +26,7 @@ export function rangeOf(url: URL, usual = HOUR.name): Range {
   return RANGES.find(({ name }) => name === asked) ?? HOUR;
 }
 
-/** The span with steps that begin at round times, so the bars of the past stay as they are from one look to the next. */
+/** Steps begin at round times, so the bars of the past stay as they are. */
 export function stepsOf({ spanMs, stepMs }: Range, now: Date): Required<StatsOptions> {
   const end = (Math.floor(now.getTime() / stepMs) + 1) * stepMs;
   return { since: new Date(end - spanMs), until: new Date(end), steps: spanMs / stepMs };

@@ -1,11 +1,11 @@
 import { oneLine } from '../../printable.ts';
+import { timestamp, relative } from '../../ops/words/format.ts';
 
-/** As long as a reason may be. */
 const LONGEST = 1_000;
 
 const NOTHING_TO_SEE = /^[\s\p{Default_Ignorable_Code_Point}]*$/u;
 
-/** Whether a text shows nothing: a link of it could be neither seen nor heard. */
+/** A link of such a text could be neither seen nor heard. */
 export function isBlank(text: string): boolean {
   return NOTHING_TO_SEE.test(text);
 }
@@ -15,7 +15,7 @@ interface TextParts {
   readonly atMost: number;
 }
 
-/** A text that others wrote, which cannot change the direction or the lines of the text around it. */
+/** Cannot change the direction or the lines of the text around it. */
 export function StoredText({ text, atMost }: { readonly text: string; readonly atMost?: number }) {
   const line = oneLine(text, atMost);
   return isBlank(line) ? <span class="muted">(blank)</span> : <bdi>{line}</bdi>;
@@ -72,10 +72,7 @@ export function listedName(text: string, atMost: number): string {
 
 const SHORT = 16;
 
-/**
- * The same in two parts; a narrow list takes its room from the first. Assistive technology reads each part as a word, so a
- * link of it needs a label.
- */
+/** In a narrow list, the first part gives way. Screen readers read each part as a word, so a link needs a label. */
 export function Listed({
   text,
   atMost,
@@ -118,7 +115,6 @@ export function AtEndpoint({ endpoint }: { readonly endpoint: string }) {
   );
 }
 
-/** A command, or another text to use elsewhere; the script adds a button that copies it. */
 export function Copyable({ text }: { readonly text: string }) {
   return (
     <p class="copyable">
@@ -127,5 +123,13 @@ export function Copyable({ text }: { readonly text: string }) {
         Copy
       </button>
     </p>
+  );
+}
+
+export function Time({ at, now }: { readonly at: Date; readonly now: Date }) {
+  return (
+    <>
+      <time datetime={at.toISOString()}>{timestamp(at)}</time> <span class="muted">({relative(at, now)})</span>
+    </>
   );
 }
