@@ -15,6 +15,7 @@ import * as ops from '../src/ops/index.ts';
 import * as page from '../src/page/operators-page.tsx';
 import * as sandbox from '../src/sandbox/index.ts';
 import * as dashboard from '../src/sandbox/page/sandbox-page.tsx';
+import * as client from '../src/client/index.ts';
 import * as testing from '../src/testing/index.ts';
 
 const ENTRIES = {
@@ -32,6 +33,7 @@ const ENTRIES = {
   'hookbox/ops/page': page,
   'hookbox/sandbox': sandbox,
   'hookbox/sandbox/page': dashboard,
+  'hookbox/client': client,
   'hookbox/testing': testing,
 };
 
@@ -79,6 +81,7 @@ const CALLS: Readonly<Record<string, readonly unknown[]>> = {
   'hookbox/ops/page opsPage': [{ inbox: looked }, {}],
   'hookbox/sandbox createSandbox': [{}],
   'hookbox/sandbox/page sandboxPage': [{}, {}],
+  'hookbox/client createClient': [{ apiKey: 'key', baseUrl: 'https://service.example' }],
   'hookbox/testing buildEvent': ['order.ready', {}, {}],
   'hookbox/testing testInbox': [{}],
   'hookbox/testing deliverTo': [receiver, {}, { secret }],

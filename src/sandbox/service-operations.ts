@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Route, ROUTES } from '../client/routes.ts';
 import { assumed, type AssumptionId } from './assumptions.ts';
 import type { ErrorCode } from './errors.ts';
 import * as resources from './resources.ts';
@@ -16,13 +17,10 @@ export const PERMISSIONS = [
 /** A permission of an API key. */
 export type Permission = (typeof PERMISSIONS)[number];
 
-export interface Operation {
+export interface Operation extends Route {
   readonly title: string;
   /** of the interface */
   readonly section: `4.${number}`;
-  readonly method: 'GET' | 'POST' | 'PUT';
-  /** with `{name}` for parameters, which are all texts */
-  readonly path: `/${string}`;
   readonly alias?: `/${string}`;
   readonly permission: Permission;
   readonly query?: z.ZodObject;
@@ -46,10 +44,9 @@ const OF_A_BODY = ['MISSING_REQUIRED_FIELD', 'VALIDATION_ERROR', 'RESOURCE_NOT_F
 /** The twelve operations of section 4, by the name of their function. */
 export const OPERATIONS = {
   createCart: {
+    ...ROUTES.createCart,
     title: 'Create Cart',
     section: '4.1',
-    method: 'POST',
-    path: '/cart',
     permission: 'carts:write',
     body: resources.newCart,
     status: 201,
@@ -58,10 +55,9 @@ export const OPERATIONS = {
     assumptions: ['A1'],
   },
   getCart: {
+    ...ROUTES.getCart,
     title: 'Get Cart Details',
     section: '4.2',
-    method: 'GET',
-    path: '/cart/{id}',
     permission: 'carts:read',
     status: 200,
     data: resources.cart,
@@ -69,10 +65,9 @@ export const OPERATIONS = {
     assumptions: ['A6'],
   },
   updateCart: {
+    ...ROUTES.updateCart,
     title: 'Update Cart',
     section: '4.3',
-    method: 'PUT',
-    path: '/cart/{id}',
     permission: 'carts:write',
     body: resources.cartChange,
     status: 200,
@@ -81,10 +76,9 @@ export const OPERATIONS = {
     assumptions: ['A2'],
   },
   addCartItem: {
+    ...ROUTES.addCartItem,
     title: 'Add Cart Item',
     section: '4.4',
-    method: 'POST',
-    path: '/cart/{id}/item',
     permission: 'carts:write',
     body: resources.newCartItem,
     status: 201,
@@ -93,10 +87,9 @@ export const OPERATIONS = {
     assumptions: ['A1', 'A2', 'A9'],
   },
   updateCartItem: {
+    ...ROUTES.updateCartItem,
     title: 'Update Cart Item',
     section: '4.5',
-    method: 'PUT',
-    path: '/cart/{cartId}/item/{itemId}',
     permission: 'carts:write',
     body: resources.cartItemChange,
     status: 200,
@@ -105,10 +98,9 @@ export const OPERATIONS = {
     assumptions: ['A2'],
   },
   createOrder: {
+    ...ROUTES.createOrder,
     title: 'Create Order',
     section: '4.6',
-    method: 'POST',
-    path: '/order',
     permission: 'orders:write',
     body: resources.newOrder,
     status: 201,
@@ -117,10 +109,9 @@ export const OPERATIONS = {
     assumptions: ['A3', 'A4', 'A5', 'A9', 'A11'],
   },
   submitOrder: {
+    ...ROUTES.submitOrder,
     title: 'Submit Order',
     section: '4.7',
-    method: 'POST',
-    path: '/order/{orderId}/submit',
     permission: 'orders:write',
     body: resources.submission,
     status: 200,
@@ -129,10 +120,9 @@ export const OPERATIONS = {
     assumptions: ['A3', 'A4', 'A5', 'A6', 'A11'],
   },
   createSetupIntent: {
+    ...ROUTES.createSetupIntent,
     title: 'Create Setup Intent',
     section: '4.8',
-    method: 'POST',
-    path: '/payment-method/setup-intent',
     permission: 'payment_methods:write',
     body: resources.newSetupIntent,
     status: 201,
@@ -141,10 +131,9 @@ export const OPERATIONS = {
     assumptions: ['A11'],
   },
   listPaymentMethods: {
+    ...ROUTES.listPaymentMethods,
     title: 'List Payment Methods',
     section: '4.9',
-    method: 'GET',
-    path: '/payment-method',
     permission: 'payment_methods:read',
     query: resources.paymentMethodQuery,
     status: 200,
@@ -153,10 +142,9 @@ export const OPERATIONS = {
     assumptions: ['A11'],
   },
   listMerchants: {
+    ...ROUTES.listMerchants,
     title: 'List Merchants',
     section: '4.10',
-    method: 'GET',
-    path: '/merchant',
     permission: 'merchants:read',
     query: resources.merchantQuery,
     status: 200,
@@ -166,10 +154,9 @@ export const OPERATIONS = {
     assumptions: ['A7'],
   },
   getCategory: {
+    ...ROUTES.getCategory,
     title: 'Get Category Details',
     section: '4.11',
-    method: 'GET',
-    path: '/merchant/{merchantId}/category/{id}',
     permission: 'merchants:read',
     status: 200,
     data: resources.category,
@@ -177,10 +164,9 @@ export const OPERATIONS = {
     assumptions: ['A8'],
   },
   searchProducts: {
+    ...ROUTES.searchProducts,
     title: 'Search products',
     section: '4.12',
-    method: 'GET',
-    path: '/product',
     alias: '/v1/product',
     permission: 'products:read',
     query: resources.productQuery,
@@ -189,7 +175,7 @@ export const OPERATIONS = {
     errors: ['MISSING_REQUIRED_FIELD', 'VALIDATION_ERROR'],
     assumptions: ['A12'],
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+} as const satisfies Readonly<Record<keyof typeof ROUTES, Operation>>;
 
 /** The name of an operation. */
 export type OperationName = keyof typeof OPERATIONS;

@@ -1,6 +1,7 @@
 /** Every export path that a project without frameworks can import, with all of its types. */
 export * as core from 'hookbox';
 export * as awsLambda from 'hookbox/aws-lambda';
+export * as client from 'hookbox/client';
 export * as express from 'hookbox/express';
 export * as fetch from 'hookbox/fetch';
 export * as memory from 'hookbox/memory';
