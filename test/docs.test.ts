@@ -7,6 +7,8 @@ import { LONG } from './vitest.config.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = [
   'README.md',
+  'AGENTS.md',
+  'llms.txt',
   'CONTRIBUTING.md',
   'SECURITY.md',
   'fixtures/README.md',

@@ -8,6 +8,7 @@ const filesOf = (...globs: readonly string[]): readonly string[] => globSync([..
 
 const PAGES = filesOf(
   'README.md',
+  'AGENTS.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
   'CHANGELOG.md',
