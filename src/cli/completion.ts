@@ -12,7 +12,6 @@ export async function printScript(shell: keyof typeof SCRIPTS): Promise<void> {
   print(scriptFor(shell, await hookboxProgram()));
 }
 
-/** What a shell is to read so that it completes the commands of a program, without starting hookbox. */
 export function scriptFor(shell: keyof typeof SCRIPTS, program: Command): readonly string[] {
   const places = placesOf(program);
   const paths = places.map(({ path }) => path).filter((path) => path !== '');
@@ -28,21 +27,20 @@ interface CompletedOption {
   /** with their dashes; the longest last */
   readonly flags: readonly string[];
   readonly description: string;
-  /** what may follow it: some words, anything (`[]`), or nothing (`null`) */
+  /** `[]`: anything may follow; `null`: no value follows */
   readonly values: readonly string[] | null;
 }
 
 interface Place {
-  /** the commands that lead there: `/events/list`; empty for `hookbox` itself */
+  /** the commands on the way: `/events/list`; empty for `hookbox` itself */
   readonly path: string;
-  /** commands beneath it, or what its argument may be */
   readonly words: readonly Word[];
-  /** nothing but these words and options may stand there: no file */
+  /** no file completes it */
   readonly only: boolean;
   readonly options: readonly CompletedOption[];
 }
 
-/** What may stand for a name in angle or square brackets, where the command itself does not say so to its parser. */
+/** Values of names in angle or square brackets that the parser does not know. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   event: eventTypes,
   type: eventTypes,
@@ -53,7 +51,6 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 
 const HELP: CompletedOption = { flags: ['-h', '--help'], description: 'show this help', values: null };
 
-/** Every place of a program, the program itself first. */
 function placesOf(program: Command, path = ''): readonly Place[] {
   const { commands, registeredArguments, options } = program;
   const beneath = commands.map((each) => ({ word: each.name(), description: each.description() }));
@@ -73,7 +70,7 @@ function completed({ flags, short, long, description, argChoices }: Option): Com
   return { flags: [short, long].filter((flag) => flag !== undefined), description, values };
 }
 
-/** The completion for bash 3.2 and newer, line by line. */
+/** For bash 3.2 and newer. */
 function bashScript(places: readonly Place[], paths: readonly string[]): readonly string[] {
   return [
     '_hookbox() {',
@@ -104,7 +101,7 @@ function bashScript(places: readonly Place[], paths: readonly string[]): readonl
   ];
 }
 
-/** The completion for zsh, line by line: for a folder of `fpath`, or to be read by .zshrc after `compinit`. */
+/** For a folder of `fpath`, or for .zshrc after `compinit`. */
 function zshScript(places: readonly Place[], paths: readonly string[]): readonly string[] {
   return [
     '#compdef hookbox',
@@ -149,7 +146,7 @@ function valueCases(
   );
 }
 
-/** As `_describe` takes them: a colon stands before what it is for. */
+/** `_describe` needs an escaped colon. */
 function described(words: readonly Word[]): string {
   return words
     .map(({ word, description }) =>
@@ -158,7 +155,6 @@ function described(words: readonly Word[]): string {
     .join(' ');
 }
 
-/** The completion for fish, line by line. */
 function fishScript(places: readonly Place[], paths: readonly string[]): readonly string[] {
   return [
     'function __hookbox_at',

@@ -13,7 +13,6 @@ import { lineWidth, table } from './shared/table.ts';
 
 interface CatalogEntry {
   readonly name: string;
-  /** what a receiver makes of it */
   readonly expect: 'known' | 'unknown' | 'invalid' | 'rejected';
   readonly what: string;
 }
@@ -25,7 +24,7 @@ export async function listFixtures(options: WideOptions & { readonly json?: bool
   table(['name', 'is', 'what'], rows, lineWidth(options));
 }
 
-/** Prints the exact bytes of a body; `edge/` may be left out of its name. */
+/** `edge/` may be omitted. */
 export async function showFixture(name: string): Promise<void> {
   const entry = catalog().find((one) => one.name === name || one.name === `edge/${name}`);
   if (entry !== undefined) return printBytes(fixture(entry.name));
@@ -52,7 +51,6 @@ interface CaptureOptions extends DbOptions {
   readonly redact?: boolean;
 }
 
-/** Writes the stored bytes of an event to a file, or to standard output. */
 export async function capture(given: string, options: CaptureOptions): Promise<void> {
   const { out, force = false, redact = false } = options;
   const stored = await storedBody(given, options);
@@ -84,7 +82,6 @@ async function redacted(body: Uint8Array): Promise<Uint8Array> {
     import('../ops/redact.ts'),
     import('../events/parse.ts'), // its schemas take a while to load
   ]);
-  /** What a receiver makes of a body. */
   const verdict = (bytes: Uint8Array): string => {
     const { parsed, facts } = readEvent(bytes);
     return JSON.stringify([parsed.ok, facts?.type]);

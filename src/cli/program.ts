@@ -31,7 +31,7 @@ function fromRoom(name: keyof typeof roomCommands): () => Promise<Command> {
   return async () => commandFrom(name, (await import('./room-commands.ts')).roomCommands[name]);
 }
 
-/** The program with the command that the first argument names, or with all: every command loads only what it needs. */
+/** Loads only the command that the first argument names. */
 export async function hookboxProgram(first = ''): Promise<Command> {
   const program = withExamples(new Command('hookbox'), [
     'hookbox serve handlers.ts',
@@ -49,7 +49,7 @@ export async function hookboxProgram(first = ''): Promise<Command> {
       'read environment variables from a file; variables that are already set keep their values (repeatable, ' +
         'anywhere on the line)',
     )
-    // Commands and those beneath them may have options of the same name.
+    // Subcommands may have options of the same name.
     .enablePositionalOptions();
   if (first !== '--version' && first !== '-v') {
     const named = Object.hasOwn(makers, first) ? makers[first] : undefined;
@@ -59,7 +59,6 @@ export async function hookboxProgram(first = ''): Promise<Command> {
   return program;
 }
 
-/** Runs what the arguments say, and sets the exit code. */
 export async function run(given: readonly string[]): Promise<void> {
   interruptWithReader();
   try {
@@ -88,7 +87,7 @@ function throwInsteadOfExit(command: Command): void {
   for (const each of command.commands) throwInsteadOfExit(each);
 }
 
-/** Commander repeats what was typed, which may have been pasted, and suggests something on a line of its own. */
+/** Commander puts its suggestion on a line of its own. */
 function linesOfError(text: string): readonly string[] {
   const [, said = '', suggested] = /^([^]*?)(?:\n(\(Did you mean [^\n]*\)))?\n*$/.exec(text) ?? [];
   return suggested === undefined ? [said] : [said, suggested];

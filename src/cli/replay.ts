@@ -45,7 +45,6 @@ interface ReplayOptions extends DbOptions, SendingOptions {
   readonly dryRun?: boolean;
 }
 
-/** Sends what the arguments name to a URL. */
 export async function replay(sources: readonly string[], options: ReplayOptions): Promise<ExitCode> {
   const { endpoint, dryRun = false, unsigned = false, json = false } = options;
   const to = targetOf(options.to, options.allowRemote ?? false);
@@ -117,7 +116,7 @@ async function listAll(
   return { ok, failed };
 }
 
-/** The filter for stored events, or `null` where they are named one by one. */
+/** `null` if the arguments name events and files one by one. */
 function filterOf(sources: readonly string[], options: ReplayOptions): StoredEventFilter | null {
   const { endpoint, all, type, state, since, until, after, skip } = options;
   const isFiltered = [all, type, state, since, until, after].some((option) => option !== undefined);
@@ -136,10 +135,9 @@ function filterOf(sources: readonly string[], options: ReplayOptions): StoredEve
   return { endpoint, ...present({ types: type, states: state, after, ...times }) };
 }
 
-/** Something that the arguments name: the body in a file, or a stored event. */
 type Named = { readonly file: string } | { readonly id: string };
 
-/** A folder means its `*.json` files in the order of their names; what is neither folder nor file is an event's id. */
+/** A folder means its `*.json` files; anything that is neither a folder nor a file is an event's id. */
 function named(sources: readonly string[]): readonly Named[] {
   return sources.flatMap((source): readonly Named[] => {
     const found = foundAt(source);
@@ -184,7 +182,6 @@ async function* fromNames(
   }
 }
 
-/** Those of the events stored now that fit. */
 async function* fromInbox(inbox: Inbox, filter: StoredEventFilter): AsyncGenerator<Outgoing, void> {
   const newest = await newestSeq(inbox);
   for await (const event of storedEvents(inbox, filter, newest)) {
@@ -197,7 +194,7 @@ function outgoing(event: StoredEvent, share: number): Outgoing {
   return { id, type, body, share, source: { endpoint, seq, state, verified, receivedAt } };
 }
 
-/** A fresh signature makes events authentic that were not when they came: the user should know. */
+/** The new signature makes unverified events authentic. */
 async function* remarkingUnverified(items: AsyncGenerator<Outgoing, void>): AsyncGenerator<Outgoing, void> {
   let hasRemarked = false;
   for await (const item of items) {

@@ -25,7 +25,7 @@ export async function printSchema(name: string | undefined, { json, openapi }: S
   }
 }
 
-/** A schema as people read it: a line for each field, `?` for one that may be absent. */
+/** One line for each field; `?` marks an optional one. */
 function outline(schema: JsonSchema): readonly string[] {
   const lines = fieldsOf(schema, '  ');
   const width = Math.max(...lines.map(({ name }) => name.length));

@@ -3,7 +3,6 @@ import { noteWhenEmpty, readInput } from './shared/files.ts';
 import { print } from './shared/output.ts';
 import { secretOf, type SecretOptions } from './shared/secret.ts';
 
-/** Prints the signature of a body. */
 export async function sign(file: string, options: SecretOptions): Promise<void> {
   const body = await readInput(file);
   noteWhenEmpty(body);

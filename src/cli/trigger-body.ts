@@ -19,21 +19,18 @@ export type BodyMaker = () => Buffer;
 
 export type Judge = (body: Uint8Array) => Issue | null;
 
-/** As `bodiesOf`, with the schemas of a module, where one is given; tells what does not fit them. */
+/** Also warns if the body does not fit the schemas of the module `events`. */
 export async function checkedBodies(source: string, changes: Changes, events: string | undefined): Promise<BodyMaker> {
   if (events === undefined) return bodiesOf(source, changes);
   const { schemasIn, tellMisfit } = await import('./shared/own-module.ts');
   const schemas = await schemasIn(events);
   const makeBody = await bodiesOf(source, changes, schemas);
-  // All of them have the same data.
+  // All bodies have the same data.
   await tellMisfit(makeBody(), schemas);
   return makeBody;
 }
 
-/**
- * Makes what the argument of `trigger` names: a type makes a new event each time; a file and standard input are taken byte
- * for byte, unless something in them is to be changed.
- */
+/** A type makes a new event each time. A file keeps its bytes unless the changes apply to it. */
 export async function bodiesOf(source: string, changes: Changes, schemas: EventSchemas = {}): Promise<BodyMaker> {
   const { eventId, override = [], remove = [] } = changes;
   const always =
@@ -45,7 +42,7 @@ export async function bodiesOf(source: string, changes: Changes, schemas: EventS
     const make = (): Buffer =>
       known === null ? changed(JSON.stringify(newEvent(source)), changes) : changed(known, changes, makeItsOwn);
     tellNewFields(known ?? JSON.stringify(newEvent(source)), changes);
-    // Under one id every delivery is the same event, so all of them have the same bytes.
+    // Deliveries with the same id are the same event, so their bytes are equal.
     return eventId !== undefined || override.some(isOfId) ? always(make()) : make;
   }
   if (source !== '-' && !existsSync(source)) throw noSuchSource(source, schemas);
@@ -55,12 +52,11 @@ export async function bodiesOf(source: string, changes: Changes, schemas: EventS
   return always(changed(bytes.toString(), changes));
 }
 
-/** Whether it is an event that hookbox makes, with all the fields that its schema wants. */
 export function isMadeWhole(source: string, { override = [], remove = [] }: Changes): boolean {
   return isEventType(source) && override.length === 0 && remove.length === 0;
 }
 
-/** Handlers read `event.data`, so what lands beside it was most likely meant to be in it. */
+/** Handlers read `event.data`, so a new field beside it is probably a mistake. */
 function tellNewFields(text: string, { override: overrides = [] }: Changes): void {
   const body = parsed(text);
   const told = new Set<string>();
@@ -109,7 +105,7 @@ function noSuchSource(source: string, schemas: EventSchemas): CommandError {
   );
 }
 
-/** Sets one value in a parsed body: `data.items.0.price=6.50`. What is missing on the way is created. */
+/** Creates missing containers on the way: `data.items.0.price=6.50`. */
 function override(body: object, override: string): void {
   const at = override.indexOf('=');
   if (at < 1) throw usageError(`--override ${JSON.stringify(override)} must be path=value, such as data.total=12.50.`);
@@ -153,7 +149,7 @@ function valueAt(container: object, key: string): unknown {
   return Object.hasOwn(container, key) ? (container as Record<string, unknown>)[key] : undefined;
 }
 
-/** Defined and not assigned, so that `__proto__` is a key like any other. */
+/** `defineProperty` sets even `__proto__`. */
 function put<Value>(container: object, key: string, value: Value, override: string): Value {
   if (Array.isArray(container) && (!/^\d+$/.test(key) || Number(key) > container.length)) {
     throw usageError(

@@ -72,7 +72,7 @@ async function triggered(source: string, options: TriggerOptions): Promise<ExitC
   return signal.aborted ? EXIT.interrupted : exitCodeOf(result);
 }
 
-/** Schemas take a while to load, and what is made of a type alone fits them. */
+/** Schemas take a while to load, and an event made from a type fits them. */
 const fits: Judge = () => null;
 
 async function* outgoing(next: () => Signed, count: number, judge: Judge): AsyncGenerator<Outgoing, void> {
@@ -82,7 +82,7 @@ async function* outgoing(next: () => Signed, count: number, judge: Judge): Async
   }
 }
 
-/** Signed first and changed then, as on the way. */
+/** The change happens after signing, as on the way. */
 function signed(body: Uint8Array, secret: string | null, { tamper }: TriggerOptions): Signed {
   const signature = secret === null ? null : signBody(body, secret);
   return {
@@ -91,7 +91,6 @@ function signed(body: Uint8Array, secret: string | null, { tamper }: TriggerOpti
   };
 }
 
-/** Nothing but the bytes, so that a pipe gets the body; several are put on lines. */
 function printBodies(makeBody: BodyMaker, { count, tamper }: TriggerOptions): ExitCode {
   for (let made = 0; made < count; made += 1) {
     if (made > 0) print('');
@@ -119,7 +118,6 @@ function assertTogether(options: TriggerOptions): void {
   }
 }
 
-/** Delivers as the service does, with its retries, until each event is delivered or given up on. */
 async function deliverOnSchedule(
   makeBody: BodyMaker,
   judge: Judge,
@@ -182,10 +180,7 @@ function afterwards(ms: number | null, timeScale: number): string {
   return timeScale === 1 ? `again in ${wait}` : `again in ${wait} (${(ms / timeScale / 1_000).toFixed(1)} s here)`;
 }
 
-/**
- * A command for the shell that sends exactly these bytes. They go through printf and a pipe: as an argument of curl a long
- * body would not fit, and one that begins with @ would be taken for a file.
- */
+/** printf and a pipe take a body of any length; curl would read a file if the body began with @. */
 function curlCommand(to: URL, { body, signature }: Signed, given: readonly string[] = []): string {
   const usual = { 'Content-Type': 'application/json', ...(signature !== null && { 'X-Signature': signature }) };
   const replaced = new Set(Object.keys(givenHeaders(given)).map((name) => name.toLowerCase()));
@@ -199,10 +194,10 @@ function curlCommand(to: URL, { body, signature }: Signed, given: readonly strin
   return lines.join(' \\\n  ');
 }
 
-/** What printf reads in its own way: `%`, `\\`, and a `-` at the beginning. */
+/** printf interprets `%`, `\\`, and a leading `-`. */
 const SPECIAL = new Set([0x25, 0x5c, 0x2d]);
 
-/** A shell function, so of any length. Text stays readable, and other bytes become octal escapes. */
+/** Text stays readable; other bytes become octal escapes. */
 function printing(body: Uint8Array): string {
   const text = textOf(body);
   if (text !== null) return `printf %s ${inQuotes(text)}`;
@@ -213,7 +208,7 @@ function printing(body: Uint8Array): string {
   return `printf ${inQuotes(escaped.join(''))}`;
 }
 
-/** `null` for bytes that a terminal or a shell would change, and where they begin with a byte order mark. */
+/** `null` for bytes that a terminal or a shell would change. */
 function textOf(body: Uint8Array): string | null {
   const text = utf8Text(body);
   if (text === null || Buffer.byteLength(text) < body.byteLength) return null;

@@ -14,7 +14,6 @@ interface UiOptions extends DbOptions, CredentialOptions {
   readonly mask?: readonly string[];
 }
 
-/** Serves the page until a signal says to stop. */
 export async function ui(options: UiOptions): Promise<ExitCode> {
   const { port, host, mask = [] } = options;
   const { page, note } = accessOf(options);
@@ -46,8 +45,7 @@ interface Access {
 const USUAL_USER = 'operator';
 
 /**
- * Credentials come from the environment or a file, never from an argument. Without any, the page is for this machine
- * alone. A token is for programs, which only read.
+ * Without credentials, the page is for this machine alone. A token is for programs, which only read.
  *
  * @throws CommandError for an address that others reach, without credentials
  */

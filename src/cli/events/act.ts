@@ -71,11 +71,10 @@ interface Acting {
   readonly signal: AbortSignal;
 }
 
-/** Reruns, discards or retries now the events that the arguments mean. */
 export async function actOn(act: Act, ids: readonly string[], options: ActOnOptions): Promise<ExitCode> {
   const { all = false, dryRun = false, force = false, resume, cancel } = options;
   const filter = eventFilterOf(options);
-  // Of events that are named these two say which are meant.
+  // With event ids, these two select the events.
   const { endpoint: _, states: __, ...beyondNames } = filter;
   const isFiltered = all || !isEverything(ids.length > 0 ? beyondNames : filter);
   const ways = [ids.length > 0, isFiltered, resume !== undefined, cancel !== undefined].filter(Boolean).length;
@@ -97,17 +96,15 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
   return await (ids.length > 0 ? actOnIds(acting, ids) : actOnFound(acting, filter));
 }
 
-/** What one transaction takes. */
 const MOST_AT_ONCE = 500;
 
-/** Acts on events that are named, and prints what became of each. */
 async function actOnIds(acting: Acting, ids: readonly string[]): Promise<ExitCode> {
   const { act, options, inbox, signal } = acting;
   const { json = false, dryRun = false, force = false } = options;
   const events: EventSummary[] = [];
-  /** those that a rerun leaves alone unless it is forced */
+  /** events that a rerun needs --force for */
   const forceable = new Set<string>();
-  let repeated = 0; // in another form of its id
+  let repeated = 0;
   for (const id of new Set(ids)) {
     const found = await foundEvent(inbox, id, options);
     if (found === null) continue;
@@ -119,7 +116,7 @@ async function actOnIds(acting: Acting, ids: readonly string[]): Promise<ExitCod
   }
 
   let done = 0;
-  let left = 0; // that --force would take
+  let left = 0; // that --force would rerun
   for (let at = 0; at < events.length && !signal.aborted; at += MOST_AT_ONCE) {
     const keys = events.slice(at, at + MOST_AT_ONCE).map(({ endpoint, id }) => ({ endpoint, id }));
     for (const { key, result } of await (dryRun ? foreseen(acting, keys) : acted(acting, keys))) {
@@ -129,7 +126,7 @@ async function actOnIds(acting: Acting, ids: readonly string[]): Promise<ExitCod
       if (result === 'done') done += 1;
       if (result === 'not needed' && forceable.has(key.id)) left += 1;
     }
-    await nextTurn(); // or Ctrl-C would never be heard
+    await nextTurn(); // Ctrl-C needs a turn of the event loop
   }
   if (act !== 'discard' && !dryRun) tellPending(done);
   if (act !== 'discard' && done > 0) {
@@ -158,14 +155,13 @@ async function acted(acting: Acting, keys: readonly EventKey[]): Promise<ActRepo
     }[act]();
     return report.results;
   } catch (failure) {
-    // Their bodies may be too much for one transaction. Nothing has happened then.
+    // Their bodies may be too large for one transaction. Nothing has happened then.
     if (keys.length === 1 || !(failure instanceof ConfigurationError)) throw failure;
     const half = Math.ceil(keys.length / 2);
     return [...(await acted(acting, keys.slice(0, half))), ...(await acted(acting, keys.slice(half)))];
   }
 }
 
-/** What would become of events. Retrying now depends on when an event is due, and on no body. */
 async function foreseen({ act, options, inbox }: Acting, keys: readonly EventKey[]): Promise<ActReport['results']> {
   const asked = askedByKey(act, options.force ?? false, options.state);
   const results = [];
@@ -180,7 +176,6 @@ async function foreseen({ act, options, inbox }: Acting, keys: readonly EventKey
   return results;
 }
 
-/** Shows the events that a filter finds, asks for confirmation, and then acts on exactly these events. */
 async function actOnFound(acting: Acting, filter: EventFilter): Promise<ExitCode> {
   const { act, options, inbox, signal } = acting;
   const { dryRun = false, yes = false, json = false, force = false } = options;
@@ -217,16 +212,15 @@ async function actOnFound(acting: Acting, filter: EventFilter): Promise<ExitCode
 }
 
 interface FoundForAct extends Pick<Bulk, 'act' | 'filter' | 'force' | 'total' | 'breakdown'> {
-  /** the newest ten */
   readonly first: readonly EventSummary[];
 }
 
 const SHOWN = 10;
 
 /**
- * Finds the events that an action would apply to, without a trace in the list of bulk actions or the audit.
+ * Leaves no trace in the list of bulk actions or the audit.
  *
- * @param enough - ends when so many are found
+ * @param enough - the search ends after so many events
  */
 export async function foundForAct(
   inbox: Inbox,
@@ -250,7 +244,7 @@ export async function foundForAct(
   return { act, filter, force, total, breakdown: sums.toBreakdown(), first };
 }
 
-/** `null` when it was interrupted: nothing is left of it then. */
+/** `null` after an interruption */
 async function preview({ act, options, inbox, signal }: Acting, filter: EventFilter): Promise<Bulk | null> {
   using progress = progressBar();
   try {
@@ -265,7 +259,6 @@ async function preview({ act, options, inbox, signal }: Acting, filter: EventFil
   }
 }
 
-/** Shows the preview, and has the count typed unless that was agreed beforehand. */
 async function isAgreed({ act, options, inbox, signal }: Acting, bulk: Bulk): Promise<boolean> {
   tell(sentenceOf(bulk));
   if (act !== 'discard') tellHeldUp(await heldUp(inbox, lanesOf(bulk)));
@@ -275,7 +268,6 @@ async function isAgreed({ act, options, inbox, signal }: Acting, bulk: Bulk): Pr
   return false;
 }
 
-/** Continues a bulk action that was stopped, or runs one that was previewed on the page. */
 async function resumed(acting: Acting, id: number): Promise<ExitCode> {
   const bulk = await knownBulk(acting, id);
   if (bulk === null) return EXIT.notFound;
@@ -326,7 +318,7 @@ async function run({ act, options, inbox, signal }: Acting, before: Bulk): Promi
     );
     if (options.json === true) printJson(bulk);
     const exit = concluded(bulk, before, options, signal);
-    // All is done: an inbox that is lost now does not change that.
+    // The bulk action is done, even if the inbox fails now.
     if (act !== 'discard') await tellPaused(inbox).catch(tellFailure);
     return exit;
   } catch (failure) {
@@ -337,7 +329,6 @@ async function run({ act, options, inbox, signal }: Acting, before: Bulk): Promi
   }
 }
 
-/** Tells how a bulk action went since this run began, and says how to exit. */
 function concluded(bulk: Bulk, before: Bulk, options: ActOnOptions, signal: AbortSignal): ExitCode {
   const { id, act, state, total, worked, counts } = bulk;
   const { done = 0 } = counts;
@@ -381,7 +372,6 @@ function tellHeldUp(held: HeldUp): void {
   for (const sentence of heldUpInWords(held)) tell(sentence);
 }
 
-/** This command runs no handlers. */
 function tellPending(count: number): void {
   if (count === 0) return;
   const [are, them] = count === 1 ? ['is', 'it'] : ['are', 'them'];

@@ -18,7 +18,6 @@ interface AuditOptions extends NewestOptions {
   readonly until?: string;
 }
 
-/** Prints what operators did, the newest first. */
 export async function audit(options: AuditOptions): Promise<ExitCode> {
   const { limit, before, actor } = options;
   if (actor?.trim() === '') throw usageError('--actor must not be empty.');
@@ -52,7 +51,6 @@ function countedText(counts: AuditLine['counts']): string {
     .join(', ');
 }
 
-/** Prints the bulk actions, the newest first, or one of them. */
 export async function bulks(id: number | undefined, options: NewestOptions): Promise<ExitCode> {
   if (id !== undefined) return showBulk(id, options);
   const { limit, before, json = false } = options;
@@ -88,7 +86,6 @@ function tellStopped(bulk: Bulk, options: NewestOptions): void {
   if (stopped !== null) tell(`Bulk action ${id} ${stateInWords(bulk)}. To continue: ${resumeText(act, id, options)}`);
 }
 
-/** Tells what one bulk action was, and what became of its events. */
 async function showBulk(id: number, options: NewestOptions): Promise<ExitCode> {
   await using inbox = await existingInbox(options);
   const bulk = await getBulk(inbox, id);

@@ -395,7 +395,6 @@ const commands: CommandTable = {
   },
 };
 
-/** `hookbox events`: what an operator does with stored events. */
 export const eventsCommand: CommandSpec = {
   description: 'find, understand and rerun stored events',
   examples: [
@@ -408,7 +407,6 @@ export const eventsCommand: CommandSpec = {
   commands,
 };
 
-/** `rerun`, `retry-now` or `discard`, around what is its own. */
 function acting(
   act: Act,
   {

@@ -9,7 +9,6 @@ import { dispensable, growingList, names, texts, times, words, type Cell, type C
 
 type WaitsBySeq = ReadonlyMap<number, Wait>;
 
-/** Prints events as rows, pages of them one after the other. */
 export function eventTable(options: WideOptions): (events: readonly EventSummary[], waits?: WaitsBySeq) => void {
   let waiting: WaitsBySeq = new Map();
   const columns: Columns<EventSummary> = [
@@ -28,7 +27,7 @@ export function eventTable(options: WideOptions): (events: readonly EventSummary
   };
 }
 
-/** `pending (behind evt_1)`, in a colour that says whether something is wrong. */
+/** `pending (behind evt_1)` */
 function stateCell(event: EventSummary, wait: Wait | undefined): Cell {
   if (wait?.reason === 'behind')
     return { text: `${event.state} (behind ${oneLine(wait.blocker.event.id, 40)})`, style: 'yellow' };
@@ -36,10 +35,9 @@ function stateCell(event: EventSummary, wait: Wait | undefined): Cell {
   return { text: stateText(event), style: stateStyle(event) };
 }
 
-/** So many of a page are asked about: each takes a few statements. */
+/** Each event takes a few statements. */
 const MOST_ASKED = 100;
 
-/** Why those of a page wait that are pending and have not failed. */
 export async function waitsOf(inbox: Inbox, events: readonly EventSummary[]): Promise<WaitsBySeq> {
   const asked = events.filter(({ state, failures }) => state === 'pending' && failures === 0).slice(0, MOST_ASKED);
   if (asked.length === 0) return new Map();
@@ -47,7 +45,7 @@ export async function waitsOf(inbox: Inbox, events: readonly EventSummary[]): Pr
   return new Map(asked.flatMap(({ seq }, n) => (waits[n] ? [[seq, waits[n]]] : [])));
 }
 
-/** A moment as `--since` takes it: `2026-01-01T03:12:07Z`. */
+/** `2026-01-01T03:12:07Z` */
 export function timeText(at: Date): string {
   return at.toISOString().replace(/\.\d+Z$/, 'Z');
 }
@@ -58,7 +56,7 @@ export function stateStyle({ state, failures }: EventSummary): Style {
   return state === 'ignored' || failures > 0 ? 'yellow' : 'reset';
 }
 
-/** `TypeError: x is not a function`, on one line. */
+/** `TypeError: x is not a function` */
 export function errorText(error: { readonly name: string; readonly message: string } | null): string {
   return error === null ? '' : oneLine(error.message === '' ? error.name : `${error.name}: ${error.message}`);
 }
@@ -67,12 +65,12 @@ export function orDash(text: string | null): string {
   return text === null || text === '' ? '-' : oneLine(text);
 }
 
-/** The id, with the endpoint where it is another than usual. */
+/** Names the endpoint unless it is `default`. */
 export function idText({ id, endpoint }: { readonly id: string; readonly endpoint: string }): string {
   return endpoint === 'default' ? oneLine(id) : `${oneLine(id)} (${oneLine(endpoint)})`;
 }
 
-/** Why an event is not handled yet: `waits behind evt_1, which has failed 15 times`. */
+/** `waits behind evt_1, which has failed 15 times` */
 export function waitText(event: EventSummary, wait: Wait, now: Date): string {
   return oneLine(
     waitInWords(event, wait, now)

@@ -21,10 +21,9 @@ interface ExportOptions extends DbOptions, FilterOptions, ByOptions {
   readonly format: 'exact' | ReadableFormat;
 }
 
-/** Writes events to a file or to standard output. */
 export async function exportTo(options: ExportOptions): Promise<ExitCode> {
   const code = await exported(options);
-  // The last who closes a file takes its log away.
+  // The last process that closes a file removes its log.
   if (code === EXIT.ok && !isInPostgres(options) && existsSync(`${options.db}-wal`)) {
     tell(
       `note: another process has ${shownInbox(options)} open. This export does not include events that the other process stores from now on.`,
@@ -64,18 +63,17 @@ async function exported(options: ExportOptions): Promise<ExitCode> {
   return EXIT.interrupted;
 }
 
-/** No faster than it is read. */
 async function print(lines: AsyncIterable<string>, end: string, signal: AbortSignal): Promise<void> {
   for await (const line of lines) {
     const mark = line.startsWith(SPREADSHEET_MARK) ? SPREADSHEET_MARK : '';
     const isRoom = process.stdout.write(`${mark}${printableJson(line.slice(mark.length))}${end}`);
     if (signal.aborted) return;
-    // A reader that goes away never makes room.
+    // A reader that is gone never drains.
     if (!isRoom) await once(process.stdout, 'drain', { signal }).catch(() => {});
   }
 }
 
-/** Under a name of its own until it is complete, so that half an export is not taken for a whole one. */
+/** A temporary name, so that half an export is not taken for a whole one. */
 async function save(lines: AsyncIterable<string>, end: string, out: string, signal: AbortSignal): Promise<void> {
   const unfinished = `${out}.${process.pid}.tmp`;
   let file: FileHandle | undefined;
@@ -103,7 +101,7 @@ function refuseExisting(out: string, force: boolean): void {
   requireFile(out);
   const why = whyNoPath(out);
   if (why !== null) throw usageError(`--out must be the path of a file. ${why}`);
-  // What is written takes the place of what is there: a device or a pipe would be gone.
+  // The export would replace a device or a pipe.
   if (statSync(out, { throwIfNoEntry: false })?.isFile() === false)
     throw usageError(`${oneLine(out)} is not a regular file. Remove --out and redirect standard output to that path.`);
   if (!force && existsSync(out))

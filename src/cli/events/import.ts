@@ -29,7 +29,6 @@ interface Importing {
   readonly signal: AbortSignal;
 }
 
-/** Stores what an export has written, or records the ids of a file as processed. */
 export async function importFrom(path: string, options: ImportOptions): Promise<ExitCode> {
   const { dryRun = false, trusted = false, handled = false, endpoint } = options;
   if (handled && trusted) throw usageError('--trusted works only for an export. Remove --trusted or --handled.');
@@ -49,11 +48,9 @@ export async function importFrom(path: string, options: ImportOptions): Promise<
   return await (handled ? importIds(importing) : importExport(importing));
 }
 
-/** After a move to another machine there is no inbox yet. */
 async function newOrExistingInbox(options: DbOptions): Promise<Inbox> {
   const isNew = !(await isThere(options));
   const inbox = await openInbox(options);
-  // Only now, as it may not be to be had.
   if (isNew) tell(`note: ${shownInbox(options)} is a new inbox.`);
   return inbox;
 }
@@ -141,7 +138,7 @@ function nameOf(path: string): string {
   return path === '-' ? 'standard input' : basename(path);
 }
 
-/** The report of an import, or after Ctrl-C what it has done by then. */
+/** After Ctrl-C, the report of the work so far. */
 async function reported<Report, Partly>(
   { path, source, options, signal }: Importing,
   work: (progress: Progress) => Promise<Report>,
@@ -149,7 +146,7 @@ async function reported<Report, Partly>(
 ): Promise<Report | Partly> {
   const report = await underWay(signal, work).catch((failure: unknown) => {
     if (signal.aborted) return soFar();
-    // The file is wrong, and not the arguments.
+    // The file is wrong, not the arguments.
     throw failure instanceof ConfigurationError ? new CommandError(`${oneLine(path)}: ${messageOf(failure)}`) : failure;
   });
   source.destroy();
@@ -157,7 +154,7 @@ async function reported<Report, Partly>(
   return report;
 }
 
-/** The ids of a text, one a line. Throws for a line with more than an id, as in a CSV file. */
+/** Throws for a line with more than an id, as in a CSV file. */
 async function* idsOf(lines: AsyncIterable<string>): AsyncGenerator<string, void> {
   let at = 0;
   let found = 0;

@@ -31,7 +31,6 @@ interface ListOptions extends InboxOptions, FilterOptions, WideOptions {
   readonly groups?: boolean;
 }
 
-/** Prints the events that fit, newest first. */
 export async function list(options: ListOptions): Promise<ExitCode> {
   const { json = false, limit, all = false, before, order, groups = false } = options;
   const filter = eventFilterOf(options);
@@ -106,7 +105,6 @@ interface FindOptions extends InboxOptions, WideOptions {
   readonly all?: boolean;
 }
 
-/** Prints the events that a text finds, those that have failed first. */
 export async function find(text: string, options: FindOptions): Promise<ExitCode> {
   const { json = false, limit, all = false } = options;
   const signal = interruption();
@@ -157,7 +155,7 @@ async function* stepsOf(
     found += step.events.length;
     progress.show(null, searchedText(examined, found));
     yield step;
-    await nextTurn(); // or Ctrl-C would never be heard
+    await nextTurn(); // Ctrl-C needs a turn of the event loop
   } while (at !== null && found < most && !signal.aborted);
 }
 

@@ -159,7 +159,6 @@ export function byOf({ actor = userAtHost(), reason }: ByOptions): By {
   return { actor, via: 'cli', ...(reason !== undefined && { reason }) };
 }
 
-/** Who uses this machine, for an audit that may be read on another. */
 export function userAtHost(): string {
   return `${userName()}@${hostname()}`;
 }

@@ -16,7 +16,6 @@ interface PauseOptions extends InboxOptions, ByOptions {
   readonly unseen?: boolean;
 }
 
-/** Pauses a type; without one it lists what is paused. */
 export async function pause(type: string | undefined, options: PauseOptions): Promise<ExitCode> {
   if (type === undefined) return listPauses(options);
   const { endpoint, json = false, unseen = false } = options;
@@ -28,7 +27,7 @@ export async function pause(type: string | undefined, options: PauseOptions): Pr
   const stranger = strangerInWords(endpoint, await namedEndpoints(inbox, Date.now()));
   if (stranger !== null) tell(stranger);
   const where = [...(endpoint === 'default' ? [] : option('--endpoint', endpoint)), ...neededInbox(options)];
-  // Types are what senders say: one that begins with a dash would be taken for an option.
+  // A type that begins with a dash would be taken for an option.
   const resuming = type.startsWith('-') ? [...where, '--', quoted(type)] : [quoted(type), ...where];
   tell(
     `hookbox stores the events of this type and does not handle them. To handle them: ${['hookbox events resume', ...resuming].join(' ')}`,
@@ -72,7 +71,6 @@ async function listPauses(options: PauseOptions): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-/** What is paused while somebody reruns or retries now: that waits too. */
 export async function tellPaused(inbox: Inbox): Promise<void> {
   for (const each of await pausedTypes(inbox)) {
     if (each.waiting > 0 || each.more) tell(`${pausedInWords(each)}. ${waitingText(each)} until you resume the type.`);

@@ -11,18 +11,13 @@ export const MOST_A_PAGE = 500;
 
 interface PagesOptions {
   readonly most?: number;
-  /** begins behind the event of this `seq` */
   readonly before?: number | undefined;
   readonly order?: SearchOrder;
-  /** ends after the page under way */
   readonly signal: AbortSignal;
   readonly progress?: Progress;
 }
 
-/**
- * Pages of the events that fit, until there are as many as wanted or no more. A page may be short or empty and still have
- * a next one: it is also over when many events were looked at for it.
- */
+/** A page may be short or empty and still have a next one. */
 export async function* pagesOf(inbox: Inbox, filter: EventFilter, options: PagesOptions): AsyncGenerator<EventPage> {
   const { most = Infinity, before = null, order = 'newest', signal, progress } = options;
   let from: number | null = before;
@@ -37,11 +32,10 @@ export async function* pagesOf(inbox: Inbox, filter: EventFilter, options: Pages
     examined += page.examined;
     found += page.events.length;
     newest ||= page.events[0]?.seq ?? (from ?? 0) + page.examined;
-    // In any other order, the progress is unknown.
     const done = order === 'newest' ? 1 - (from ?? 0) / newest : null;
     progress?.show(done, searchedText(examined, found));
     yield page;
-    await nextTurn(); // or Ctrl-C would never be heard
+    await nextTurn(); // Ctrl-C needs a turn of the event loop
   } while (from !== null && found < most && !signal.aborted);
 }
 
@@ -53,7 +47,7 @@ interface AtEndpoint {
   readonly endpoint?: string;
 }
 
-/** The event with an id, which a list may have shortened (`evt_…wYb2`). Returns `null` after a message if there is none. */
+/** Accepts shortened ids (`evt_…wYb2`). Returns `null` after a message if the event is unknown. */
 export async function foundEvent(
   inbox: Inbox,
   given: string,
@@ -77,21 +71,19 @@ function shortly(text: string): string {
   return oneLine(JSON.stringify(text));
 }
 
-/** The id that a list has shortened to this text, or the text itself. A whole id never stands for a longer one. */
+/** A whole id never stands for a longer one. */
 export async function idFor(inbox: Inbox, given: string, options: AtEndpoint): Promise<string> {
   return (given.includes(ELLIPSIS) ? await wholeId(inbox, given, options) : null) ?? given;
 }
 
-/** Stands in a list for the middle of an id. */
 export const ELLIPSIS = '…';
-/** Shorter ends belong to very many ids. */
+/** Many ids share a shorter end. */
 const LEAST_END = 4;
-/** An error lists so many ids to choose from. */
 const MOST_CANDIDATES = 5;
 
 /**
- * Finds the id with this end, for ids that a list has shortened: `evt_…wYb2`, `…wYb2` or `wYb2`. Returns `null` if no id
- * matches, and for a whole id. No index has the ends, so it searches all events.
+ * Finds the id with this end: `evt_…wYb2`, `…wYb2` or `wYb2`. Returns `null` if no id matches, and for a whole id. No
+ * index has the ends, so the search examines all events.
  */
 export async function wholeId(inbox: Inbox, given: string, { endpoint }: AtEndpoint): Promise<string | null> {
   const at = given.lastIndexOf(ELLIPSIS);

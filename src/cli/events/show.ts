@@ -36,7 +36,7 @@ export async function show(id: string, options: ShowOptions): Promise<ExitCode> 
     throw usageError('--raw prints only the stored bytes. Remove --json and --mask.');
   const { mask } = createMask(paths);
   await using inbox = await existingInbox(options);
-  // A program that gives a whole id must not get another event that happens to end so.
+  // A program with a whole id must not get a longer id with this end.
   const mayBeEnd = !(raw || json || id.includes(ELLIPSIS));
   const whole = mayBeEnd ? await wholeId(inbox, id, options) : null;
   const key = await foundEvent(inbox, whole ?? id, options);
@@ -56,7 +56,6 @@ export async function show(id: string, options: ShowOptions): Promise<ExitCode> 
 
 type Masking = (body: Uint8Array) => Uint8Array;
 
-/** The bodies as texts; in base64 where they are none. */
 function asJson({ summary, event, timeline, wait }: EventHistory, mask: Masking): object {
   const { redeliveries, conflict, body } = event;
   const { body: other, ...occurrences } = conflict ?? {};
@@ -106,7 +105,6 @@ function asText({ summary, event, timeline, wait }: EventHistory, mask: Masking,
   ];
 }
 
-/** What the other body says: `-` is of the body that counts. */
 function diffLines(diff: BodyDiff): readonly string[] {
   const changes = diff.kind === 'changes' ? diff.changes : [];
   return [
@@ -137,7 +135,6 @@ function factsOf(summary: EventHistory['summary'], wait: EventHistory['wait'], n
   return facts.flatMap(([name, value]) => (value === null ? [] : [`  ${styled('dim', name.padEnd(13))}${value}`]));
 }
 
-/** What happened to an event, a line each; the stacks of errors beneath their attempts. */
 export function timelineLines(timeline: readonly TimelineEntry[], now = new Date()): readonly string[] {
   const wasTried = timeline.some(({ what }) => what === 'attempt');
   return foldedTimeline(timeline).flatMap((entry) => {
@@ -192,7 +189,7 @@ function attemptLines(attempt: Attempt): readonly string[] {
   return [styled(outcome === 'processed' ? 'green' : 'red', text), ...stackLines(attempt)];
 }
 
-/** Without its beginning, which says name and message once more. */
+/** Without the name and message at the beginning. */
 function stackLines({ error }: Attempt): readonly string[] {
   if (error === null || error.stack === null) return [];
   const { name, message, stack } = error;

@@ -36,7 +36,7 @@ export async function printStats(options: StatsOptions): Promise<ExitCode> {
   if (since >= until) throw usageError('--since must be before --until.');
   await using inbox = await existingInbox(options);
   const found = await stats(inbox, { since, until, steps });
-  // JSON has no infinity, which stands for what is beyond the last bucket.
+  // JSON has no infinity.
   const finite = (_: string, value: unknown): unknown => (value === Infinity ? 'inf' : value);
   if (json) printJson(JSON.parse(JSON.stringify(found, finite)));
   else {
@@ -57,10 +57,9 @@ export async function printStats(options: StatsOptions): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-/** What comes in, who handles it, and what is not as usual. */
 function printWatch({ traffic, unhandled, processing }: Stats, inbox: Pick<Inbox, 'file'>, now: Date): void {
   const watch = { traffic, unhandled, ...processing };
-  // Of what waits without a handler there are lines of their own.
+  // printUnhandled prints these.
   const warnings = warningsOf(watch, inbox, now);
   for (const { alarm, text } of warnings) if (alarm !== 'unhandled') print('', styled('bold', text));
   const calm = calmText(watch, now, warnings);
@@ -129,7 +128,6 @@ function percentilesOf({ count, p50, p90, p99, max }: Percentiles): readonly str
 
 const BARS = '▁▂▃▄▅▆▇█';
 
-/** The steps of the span, each as high as its part of the highest. */
 function sparkline({ steps }: Stats, what: keyof Totals): string {
   const most = Math.max(...steps.map((step) => step[what]));
   if (most === 0) return '';
@@ -138,7 +136,6 @@ function sparkline({ steps }: Stats, what: keyof Totals): string {
     .join('');
 }
 
-/** What began in the span, and whether handlers do worse since. */
 function printChanges({ marks, types, spans }: Changes): void {
   for (const mark of marks.slice(-MOST_MARKS)) print('', `${timeText(mark.at)}  ${markInWords(mark)}`);
   if (types.length === 0) return;
@@ -169,7 +166,6 @@ interface RejectedOptions extends InboxOptions, WideOptions {
   readonly limit: number;
 }
 
-/** Prints the deliveries that were rejected, the latest first. */
 export async function rejected(options: RejectedOptions): Promise<ExitCode> {
   await using inbox = await existingInbox(options);
   const deliveries = await rejectedDeliveries(inbox, options.limit);

@@ -19,7 +19,6 @@ interface TailOptions extends InboxOptions, FilterOptions {
 
 const POLL_MS = 500;
 
-/** Prints the last events, oldest first, and with `follow` newer ones and what becomes of them. */
 export async function tail(options: TailOptions): Promise<ExitCode> {
   const { lines, follow = false, json = false } = options;
   const filter = eventFilterOf(options);
@@ -44,7 +43,7 @@ async function printChanges(follower: Follower, printed: (change: Change) => voi
     if (signal.aborted) return;
     const changes = await follower.changes().catch((failure: unknown) => {
       if (!(failure instanceof InboxUnavailableError)) throw failure;
-      // Nothing is missed: the next look finds it.
+      // The next look finds the same changes.
       tell(`note: ${failure.message}. Trying again.`);
       return [];
     });
@@ -76,16 +75,15 @@ interface Change {
   readonly event: EventSummary;
 }
 
-/** Watches the newest events that fit a filter. */
 export class Follower {
   readonly #inbox: Inbox;
   readonly #filter: EventFilter;
   readonly #signal: AbortSignal;
-  /** as they were when they were last looked at; the newest few hundred */
+  /** the newest few hundred */
   #seen = new Map<number, EventSummary>();
-  /** the `seq` of the newest event there was, whether it fits or not */
+  /** the `seq` of the newest event, whether it fits or not */
   #newest = 0;
-  /** what is older is not watched */
+  /** older events are not watched */
   #oldest = 0;
 
   constructor(inbox: Inbox, filter: EventFilter, signal: AbortSignal) {
@@ -94,7 +92,6 @@ export class Follower {
     this.#signal = signal;
   }
 
-  /** The last `count` events, oldest first. Looks on for them, as far as it takes. */
   async last(count: number, progress: Progress): Promise<readonly EventSummary[]> {
     this.#newest = await newestSeq(this.#inbox);
     let found = 0;
@@ -107,7 +104,7 @@ export class Follower {
     return [...this.#seen.values()].slice(0, count).toReversed();
   }
 
-  /** What is new since the last call, oldest first: events, and what became of those that are watched. */
+  /** Oldest first. */
   async changes(): Promise<readonly Change[]> {
     const now = new Date();
     const newestBefore = this.#newest;
@@ -130,14 +127,14 @@ export class Follower {
     for (const event of current) {
       const before = this.#seen.get(event.seq);
       if (before !== undefined && markOf(before) === markOf(event)) continue;
-      // It may have come while its predecessors were looked at, and be told already.
+      // An earlier page may have shown it already.
       if (before === undefined && event.seq > newestBefore)
         changes.push({ what: 'stored', at: event.receivedAt, event });
       else changes.push({ what: 'changed', at: event.settledAt ?? now, event });
     }
     this.#newest = newest;
     for (const event of current) {
-      // An event that no longer fits is watched until it is settled: the user waits for its end.
+      // An event that no longer fits is watched until it is settled.
       if (fitting.has(event.seq) || event.settledAt === null) this.#seen.set(event.seq, event);
       else this.#seen.delete(event.seq);
     }

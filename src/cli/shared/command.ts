@@ -13,15 +13,13 @@ export const GROUP = {
   service: 'The service:',
 } as const;
 
-/** What the help of a command says besides its options. */
 export interface Notes {
-  /** one paragraph each; a list stands in lines of its own */
+  /** one paragraph each; a list has lines of its own */
   readonly notes?: readonly (string | readonly string[])[] | undefined;
-  /** what each exit code means, where the usual meaning says too little */
   readonly exitCodes?: Readonly<Record<number, string>> | undefined;
 }
 
-/** An option or an argument; its third part reads the value, or is the usual value. */
+/** The third part reads the value, or is the default. */
 type Row = readonly [
   flags: string,
   description: string,
@@ -29,16 +27,14 @@ type Row = readonly [
   usual?: unknown,
 ];
 
-/** A command in a table: what help says of it, and either the commands beneath it or its work. */
 export interface CommandSpec extends Notes {
   readonly description: string;
-  /** help shows them last, and docs/cli.md repeats them */
+  /** docs/cli.md repeats them */
   readonly examples: readonly string[];
   readonly argument?: Row | Argument;
-  /** in the order of help: a text is the heading of what follows, a function adds options that several commands have */
+  /** a text is a heading, a function adds shared options */
   readonly options?: readonly (string | Row | Option | ((made: Command) => Command))[];
   readonly commands?: CommandTable;
-  /** imports its code, which resolves with how to exit, where that is not 0 */
   readonly run?: () => Promise<(...given: never[]) => Promise<ExitCode | void>>;
 }
 
@@ -64,7 +60,7 @@ export function commandFrom(name: string, spec: CommandSpec): Command {
   });
 }
 
-/** The types of commander have a function here, and it takes a usual value as well. */
+/** Commander's types lack a default value here. */
 function argumentsOf([flags, description, read, usual]: Row): Parameters<typeof Command.prototype.option<unknown>> {
   return [flags, description, read as (text: string, before: unknown) => unknown, usual];
 }
@@ -77,7 +73,6 @@ export function withExamples(made: Command, examples: readonly string[]): Comman
   return Object.assign(made, { examples }).addHelpText('after', () => textAfterOptions(made));
 }
 
-/** Gives a command notes, which its help shows before the examples. */
 export function withNotes(made: Command, notes: Notes): Command {
   return Object.assign(made, notes);
 }
@@ -88,14 +83,13 @@ export function examplesOf(made: Command): readonly string[] {
   return (made as Explained).examples ?? [];
 }
 
-/** The exit codes that a command explains, on one line: `0 all, 1 none`. */
+/** `0 all, 1 none` */
 export function exitCodesOf(made: Command): string {
   return Object.entries((made as Explained).exitCodes ?? {})
     .map(([code, meaning]) => `${code} ${meaning}`)
     .join(', ');
 }
 
-/** Gives a command its own help: an option beside its other options and, where others are beneath it, a command. */
 export function withHelp(made: Command): void {
   const headings = made.options.map(({ helpGroupHeading }) => helpGroupHeading);
   const help = new Option('-h, --help', 'show this help');
@@ -116,12 +110,11 @@ function textAfterOptions(made: Command): string {
     .join('\n');
 }
 
-/** No line of help is longer. */
 export const HELP_WIDTH = 80;
 
 const INDENT = '  ';
 
-/** Names with what each means, in two columns; a long meaning takes several lines. */
+/** In two columns. */
 export function nameList(title: string, entries: Readonly<Record<string, string>>): readonly string[] {
   const width = Math.max(...Object.keys(entries).map(({ length }) => length));
   const before = ' '.repeat(INDENT.length + width + 2);
@@ -134,7 +127,6 @@ export function nameList(title: string, entries: Readonly<Record<string, string>
   ];
 }
 
-/** A command to copy; a long one goes on after a backslash. */
 export function wrappedCommand(line: string): string {
   if (INDENT.length + line.length <= HELP_WIDTH) return INDENT + line;
   const words = line.match(/(?:"[^"]*"|'[^']*'|\$\([^)]*\)|[^\s"'$]|\$)+/g) ?? [];
@@ -150,7 +142,6 @@ export function wrappedCommand(line: string): string {
   return lines.map((text) => INDENT + text).join(' \\\n');
 }
 
-/** Words in lines of a width; all lines but the first begin with an indent. */
 export function filled(words: readonly string[], width: number, indent = ''): readonly string[] {
   const lines: string[] = [];
   for (const word of words) {

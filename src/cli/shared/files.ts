@@ -6,7 +6,6 @@ import { isUrl } from '../../host/postgres-url.ts';
 import { oneLine } from '../../printable.ts';
 import { CommandError, EXIT, tell, usageError, type ExitCode } from './output.ts';
 
-/** The exact bytes of a file, or of standard input for `-`. */
 export async function readInput(path: string): Promise<Buffer> {
   if (path === '-') return buffer(process.stdin);
   requireFile(path);
@@ -17,16 +16,14 @@ export async function readInput(path: string): Promise<Buffer> {
   }
 }
 
-/** A pipe that broke before looks like an empty body. */
+/** A broken pipe looks like an empty body. */
 export function noteWhenEmpty(body: Uint8Array): void {
   if (body.byteLength === 0) tell('note: the body is empty (0 bytes).');
 }
 
 /**
- * The text of a file that an option names.
- *
- * @param what - names it in an error
- * @param unreadable - the exit code where it exists and cannot be read
+ * @param what - names the file in an error
+ * @param unreadable - the exit code if the file exists but cannot be read
  */
 export function readText(path: string, what: string, unreadable: ExitCode = EXIT.notFound): string {
   requireFile(path);
@@ -41,13 +38,12 @@ export function readText(path: string, what: string, unreadable: ExitCode = EXIT
   }
 }
 
-/** Throws for a folder or a URL. What cannot be looked at is left to the code that opens it. */
 export function requireFile(path: string): void {
   refuseUrl(path);
   if (isFolder(path)) throw usageError(`${oneLine(path)} is a folder. Pass the path of a file.`);
 }
 
-/** Throws for a URL, without quoting it, as it may have a password in it. */
+/** The message does not quote the URL, which may contain a password. */
 export function refuseUrl(path: string): void {
   if (isUrl(path)) throw usageError('Pass the path of a file, not a URL.');
 }
@@ -63,8 +59,8 @@ function isFolder(path: string): boolean {
 const ENV_FILE = '--env-file';
 
 /**
- * Reads the files of `--env-file`, wherever it stands, before the options ask for variables. As with Node's own option,
- * variables that are already set stay, and of several files the last one counts.
+ * Reads the files of `--env-file`, wherever it stands, before the options read variables. As with Node's own option,
+ * variables that are already set stay, and the last file counts.
  *
  * @returns the arguments without it
  */
@@ -83,7 +79,7 @@ export function withEnvFiles(args: readonly string[]): readonly string[] {
   }
   for (const path of paths.toReversed()) {
     if (path === '') throw usageError(`${ENV_FILE} needs the path of a file.`);
-    // Windows marks a file as UTF-8, which would become a part of the first name.
+    // Windows marks a file as UTF-8.
     const text = readText(path, `the file of ${ENV_FILE}`).replace(/^\ufeff/, '');
     for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
   }

@@ -6,10 +6,7 @@ import { requireFile } from './files.ts';
 import { isInPostgres, type DbOptions } from './options.ts';
 import { CommandError, EXIT } from './output.ts';
 
-/**
- * Opens an inbox, for commands that read what is stored: they make no new one, and no tables in the database of another
- * program.
- */
+/** Creates no inbox, and no tables in the database of another program. */
 export async function existingInbox(options: DbOptions): Promise<Inbox> {
   if (isInPostgres(options)) return onPostgres(options, false);
   const { db } = options;
@@ -22,7 +19,6 @@ export async function existingInbox(options: DbOptions): Promise<Inbox> {
   throw new CommandError(`${db} contains no hookbox inbox. Pass the path of the inbox with --db.`, EXIT.notFound);
 }
 
-/** Opens an inbox, or makes it. */
 export async function openInbox(options: DbOptions): Promise<Inbox> {
   return isInPostgres(options) ? onPostgres(options, true) : openFile(options.db);
 }
@@ -32,11 +28,11 @@ async function onPostgres(options: DbOptions, migrate: boolean): Promise<Inbox> 
   return openOnPostgres(options, { migrate });
 }
 
-/** SQLite loads only here and below: a command on Postgres needs none. */
+/** A command on Postgres needs no SQLite, so SQLite loads only here. */
 async function openFile(file: string): Promise<Inbox> {
   requireFile(file);
   const { sqliteInbox } = await import('../../inbox/sqlite/sqlite-inbox.ts');
-  // A command has no other work that its disk could hold up, and it starts sooner without a thread.
+  // A command starts sooner without a thread.
   return sqliteInbox(file, { thread: false });
 }
 
@@ -47,7 +43,7 @@ async function holdsInbox(file: string): Promise<boolean> {
     database = openConnection(file, { readonly: true, fileMustExist: true });
     return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hookbox_events'").get() !== undefined;
   } catch {
-    return true; // opening it as an inbox tells what is wrong with it
+    return true; // opening it as an inbox explains the fault
   } finally {
     database?.close();
   }

@@ -4,7 +4,7 @@ import { EXIT, tell } from './output.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
-/** Aborted by the first signal, so that a command can finish its step; the second ends the process immediately. */
+/** The first signal aborts it; the second ends the process immediately. */
 export function interruption(): AbortSignal {
   const controller = new AbortController();
   onFirstSignal(() => {
@@ -18,7 +18,6 @@ export function firstSignal(): Promise<StopSignal> {
   return new Promise(onFirstSignal);
 }
 
-/** The same for a server, which says that it stops. */
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     onFirstSignal((signal) => {
@@ -45,7 +44,6 @@ function onFirstSignal(begin: (signal: StopSignal) => void): void {
   }
 }
 
-/** Does long work beneath a progress bar, and says on the first Ctrl-C that it will stop. */
 export async function underWay<T>(
   signal: AbortSignal,
   work: (progress: Progress) => Promise<T>,
@@ -61,23 +59,20 @@ export async function underWay<T>(
   }
 }
 
-/** A line beneath the printed ones that says how far long work has come. */
 export interface Progress extends Disposable {
   /** @param share - from 0 to 1, or `null` for a text without a bar */
   show(share: number | null, text: string): void;
-  /** Runs a function that prints lines, without tearing the bar. */
   above(print: () => void): void;
   end(): void;
 }
 
-/** Work that is over sooner needs no bar. */
 const LONG_MS = 500;
 const REDRAW_MS = 100;
 const BAR_WIDTH = 24;
 const USUAL_COLUMNS = 80;
 const ERASE_LINE = '\r\u{1b}[2K';
 
-/** Draws nothing without a terminal: a log has no use for a bar. */
+/** A log needs no bar. */
 export function progressBar(
   stream: Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'> = process.stderr,
   now: () => number = () => performance.now(),

@@ -8,16 +8,14 @@ import { CommandError } from './output.ts';
 
 export interface ListenOptions {
   readonly port: number;
-  /** what the user sets to choose another port */
   readonly portOption: string;
-  /** every address of this machine unless set */
+  /** default: every address of this machine */
   readonly host?: string;
 }
 
-/** How long clients may keep a connection that has nothing under way any more. */
 const GRACE_MS = 1_000;
 
-/** Resolves with where the server can be reached, as `host:port`. */
+/** Resolves with `host:port`. */
 export async function listen(server: Server, { port, portOption, host }: ListenOptions): Promise<string> {
   try {
     server.listen(port, host);
@@ -35,7 +33,7 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 export function addressOf(server: Server): AddressInfo {
-  return server.address() as AddressInfo; // it listens on a port
+  return server.address() as AddressInfo;
 }
 
 function whyNot(failure: NodeJS.ErrnoException, port: number, option: string): string {
@@ -44,10 +42,7 @@ function whyNot(failure: NodeJS.ErrnoException, port: number, option: string): s
   return `hookbox cannot listen: ${messageOf(failure)}.`;
 }
 
-/**
- * Takes no more connections, waits for `finish`, and resolves when the last connection has ended. Answers are flushed;
- * clients that merely keep a connection open are cut off.
- */
+/** Waits for `finish` and for answers that are being sent; closes idle connections. */
 export async function stopListening(server: Server, finish: () => Promise<unknown> = async () => {}): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   await finish();

@@ -45,23 +45,21 @@ export function collectedFrom<Value extends string>(
 
 export interface DbOptions {
   readonly db: string;
-  /** of one in Postgres; `hookbox` unless given */
+  /** default: `hookbox` */
   readonly schema?: string;
 }
 
 const USUAL_FILE = 'hookbox.db';
 
-/** Adds where the inbox is; without that it is a file of this folder. */
 export function withDb(command: Command, what = 'the inbox', note = '; opening an older file upgrades it'): Command {
   return withInboxAt(command, `${what}: a file, or postgres://…${note}`, USUAL_FILE);
 }
 
-/** Adds where the inbox is, for commands that can do without one. */
 export function withOptionalDb(command: Command, what: string): Command {
   return withInboxAt(command, `${what}: a file, or postgres://…`);
 }
 
-/** A URL may have a password in it, which an argument would show to every user of the machine: hence the variable. */
+/** A password in an argument would be visible to every user of the machine: hence the variable. */
 function withInboxAt(command: Command, description: string, usual?: string): Command {
   const db = new Option('--db <inbox>', description).env('HOOKBOX_DB').argParser(pathOrUrl).default(usual);
   return command
@@ -70,14 +68,14 @@ function withInboxAt(command: Command, description: string, usual?: string): Com
     .option('--schema <name>', 'the Postgres schema (default: hookbox)');
 }
 
-/** Refuses a value that is not meant as a path: as a path it would name a wrong file in this folder. */
+/** Any other value would name a wrong file in this folder. */
 function pathOrUrl(db: string): string {
   const why = isUrl(db) ? null : whyNoPath(db);
   if (why === null) return db;
   throw new InvalidArgumentError(why);
 }
 
-/** Whether the inbox is in Postgres. Throws for any other URL, without quoting it, as it may have a password in it. */
+/** Throws for any other URL, without quoting its password. */
 export function isInPostgres({ db, schema }: DbOptions): boolean {
   if (isPostgresUrl(db)) return true;
   if (isUrl(db)) {
@@ -92,13 +90,13 @@ export function shownInbox({ db }: Pick<DbOptions, 'db'>): string {
   return shownDatabase(db);
 }
 
-/** How a command to copy names the inbox. The URL of HOOKBOX_DB is left out, as it may need its password. */
+/** Omits the URL of HOOKBOX_DB, as it may need its password. */
 export function namedInbox({ db, schema }: DbOptions): Partial<DbOptions> {
   const isKnown = isPostgresUrl(db) && db === process.env['HOOKBOX_DB'];
   return { ...(!isKnown && { db: shownDatabase(db) }), ...(schema !== undefined && { schema }) };
 }
 
-/** A command for this terminal: it names the inbox only where another one would be meant without that. */
+/** Names the inbox only if the command would otherwise use another one. */
 export function commandText(options: DbOptions, ...words: readonly (string | number)[]): string {
   return [...words, ...neededInbox(options)].join(' ');
 }
@@ -131,7 +129,6 @@ const USUAL_PORT = 3000;
 
 export function withReceiverPort(command: Command, what: string): Command {
   const option = new Option('--port <n>', what).argParser(wholeNumber(0, 65_535)).default(USUAL_PORT);
-  // An empty one names nothing.
   return command.addOption(process.env['PORT'] === '' ? option : option.env('PORT'));
 }
 
@@ -141,7 +138,7 @@ export function usualTarget(): string {
   return `http://localhost:${isPort ? port : USUAL_PORT}/webhooks`;
 }
 
-/** The time that an option says: `2h` ago, `14:00`, a date, or a date-time; without a zone it is UTC. */
+/** `2h` ago, `14:00`, a date, or a date-time; without a zone it is UTC. */
 export function timeOption(option: string, text: string, now = Date.now()): Date {
   const time = parseTime(text, now);
   if (time !== null) return time;
@@ -150,7 +147,6 @@ export function timeOption(option: string, text: string, now = Date.now()): Date
   );
 }
 
-/** The same for an option that may be absent, named as in code: `failedSince`. */
 export function optionalTime(name: string, text: string | undefined): Date | undefined {
   const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   return text === undefined ? undefined : timeOption(flag, text);
@@ -183,10 +179,7 @@ export function withSending(command: Command): Command {
   return withHeader(sending).optionsGroup(GROUP.output).option('--json', 'print one line of JSON per delivery');
 }
 
-/**
- * The URL to deliver to. Only this machine, unless the user has said otherwise: events made up or replayed by mistake
- * must not reach a live shop. `localhost:3000/webhooks` is one with http, as in a browser and for curl.
- */
+/** Only this machine unless `allowRemote`: events sent by mistake must not reach a live shop. */
 export function targetOf(text: string, allowRemote: boolean): URL {
   const whole = withScheme(text);
   const url = URL.canParse(whole) ? new URL(whole) : null;
@@ -202,15 +195,14 @@ export function targetOf(text: string, allowRemote: boolean): URL {
   return url;
 }
 
-/** A URL as it was typed, with http where only a host and its port are given. */
 export function withScheme(text: string): string {
   return HOST_AND_PORT.test(text) ? `http://${text}` : text;
 }
 
-/** Without a port it may be anything, such as the name of a file; for `URL` the host would be a scheme. */
+/** Without a port, the text may be a file name. */
 const HOST_AND_PORT = /^(?:[\w.-]+|\[[\da-f:.]+\]):\d+(?:[/?#]|$)/i;
 
-/** Whether a host name leads to this machine. Names beneath `localhost` are asked of DNS, which may say anything. */
+/** Names beneath `localhost` are not included: DNS may resolve them to any address. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
@@ -219,7 +211,6 @@ export function didYouMean(typed: string, types: readonly string[]): string {
   return nearestOf(typed, types) ?? `The types are: ${types.join(', ')}.`;
 }
 
-/** A type that hookbox does not know may be stored all the same, so this is said only where nothing fits. */
 export function tellUnknownTypes(types: readonly string[] = []): void {
   for (const unknown of types.filter((each) => !isEventType(each))) {
     tell(`${JSON.stringify(unknown)} is not a known type. ${didYouMean(unknown, eventTypes)}`);

@@ -6,12 +6,10 @@ import { withoutPasswords } from '../../host/postgres-url.ts';
 import { isFull } from '../../inbox/sqlite/opening/database.ts';
 import { isPrintable, oneLine, printableJson } from '../../printable.ts';
 
-/** What the exit code of every command means. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, partial: 3, notFound: 4, interrupted: 130 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Ends a command with one line on stderr that says what to do. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: ExitCode;
@@ -22,38 +20,34 @@ export class CommandError extends Error {
   }
 }
 
-/** The arguments cannot work. */
 export function usageError(message: string): CommandError {
   return new CommandError(message, EXIT.usage);
 }
 
 type Lines = readonly (string | readonly string[])[];
 
-/** Prints data, each text on one line. Nothing else goes to stdout. */
+/** Only data goes to stdout. */
 export function print(...lines: Lines): void {
   process.stdout.write(printable(lines.flat()));
 }
 
-/** Tells people what is going on and what to do. A text may repeat a wrong argument, and so a URL with a password. */
+/** A text may repeat a wrong argument, and so a URL with a password. */
 export function tell(...lines: Lines): void {
   process.stderr.write(printable(lines.flat().map(withoutPasswords)));
 }
 
-/**
- * What others wrote, such as an id or the name of a file, becomes neither another line nor an order to the terminal. Only
- * our own styles pass, between the marks of `styled`.
- */
+/** Foreign text, such as an id, becomes neither another line nor an escape sequence. */
 function printable(lines: readonly string[]): string {
   const part = (text: string, n: number): string => (n % 2 === 1 ? text : oneLine(text, Infinity));
   return lines.map((line) => `${line.split(MARK).map(part).join('')}\n`).join('');
 }
 
-/** Nobody else knows it, so no text can pretend to be a style. */
+/** No text can guess it and pretend to be a style. */
 const MARK = `\u{0}${randomUUID()}\u{0}`;
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** A styled text for `print` and `tell`; plain with NO_COLOR or in a pipe. */
+/** Plain with NO_COLOR or in a pipe. */
 export function styled(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
   const [begin, end] = styleText(style, '|', { stream, validateStream: true }).split('|');
   return begin === '' ? text : `${MARK}${begin}${MARK}${text}${MARK}${end}${MARK}`;
@@ -63,16 +57,11 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
 }
 
-/** Prints one line of a stream of JSON documents. */
 export function printNdjson(value: unknown): void {
   process.stdout.write(`${printableJson(JSON.stringify(value))}\n`);
 }
 
-/**
- * Prints bytes as they are.
- *
- * @throws CommandError where they would steer a terminal
- */
+/** @throws CommandError if the bytes would control a terminal */
 export function printBytes(bytes: Uint8Array): void {
   if (process.stdout.isTTY && !isPrintable(Buffer.from(bytes).toString())) {
     throw new CommandError(
@@ -82,7 +71,6 @@ export function printBytes(bytes: Uint8Array): void {
   process.stdout.write(bytes);
 }
 
-/** Milliseconds as JSON has them. */
 export function tenths(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
@@ -91,20 +79,16 @@ export function tookText(ms: number): string {
   return `${ms.toFixed(1)} ms`;
 }
 
-/** What lines say of an event that was stored as invalid. */
 export function invalidText(issue: Issue | null): string {
   return `invalid, stored as dead${issue === null ? '' : `: ${issueText(issue)}`}`;
 }
 
-/** The path of a field and why it does not fit, without its value. */
+/** Without the value of the field. */
 export function issueText({ path, message }: Issue): string {
   return oneLine(path === '' ? message : `${path}: ${message}`);
 }
 
-/**
- * A reader that has seen enough, such as `head`, interrupts the command as Ctrl-C does. Output that cannot be written, as
- * on a full disk, ends it immediately.
- */
+/** A reader that ends, such as `head`, interrupts the command like Ctrl-C. */
 export function interruptWithReader(): void {
   let isGone = false;
   const onError = (failure: NodeJS.ErrnoException): void => {
@@ -120,12 +104,11 @@ export function interruptWithReader(): void {
   process.stderr.on('error', onError);
 }
 
-/** Pruning is what one thinks of first, and it writes before it makes room. */
+/** Pruning needs free space before it makes room. */
 const FULL_DISK =
   '. First free a few tens of megabytes on that disk (delete logs or old exports), or move the inbox ' +
   'to a larger disk. Then prune events: pruning itself needs some free space.';
 
-/** Says why a command failed, and sets its exit code. */
 export function tellFailure(failure: unknown): void {
   tellError(`${messageOf(failure)}${causesOf(failure).some(isFull) ? FULL_DISK : ''}`);
   const otherwise = failure instanceof ConfigurationError ? EXIT.usage : EXIT.failed;
@@ -136,14 +119,13 @@ function tellError(text: string): void {
   tell(`${styled('red', 'error:', process.stderr)} ${text}`);
 }
 
-/** Does what loads a module of the user's, and then ends the process, since the module may hold something open. */
+/** The user's module may hold something open, so the process ends. */
 export async function withOwnModule(module: string | undefined, work: () => Promise<void>): Promise<void> {
   if (module === undefined) return work();
   await work().catch(tellFailure);
   await endProcess();
 }
 
-/** Ends the process once all is printed. */
 export async function endProcess(): Promise<never> {
   const flushed = (stream: NodeJS.WriteStream): Promise<unknown> => new Promise((resolve) => stream.write('', resolve));
   await Promise.all([process.stdout, process.stderr].map(flushed));

@@ -17,7 +17,7 @@ export interface OwnModule {
   readonly events?: unknown;
 }
 
-/** Imports a module of the user's, whose prints are not the command's data. */
+/** The module's output is not the command's data. */
 export async function importOwn(file: string): Promise<OwnModule> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`The file ${file} does not exist.`, EXIT.notFound);
@@ -39,7 +39,7 @@ export async function importOwn(file: string): Promise<OwnModule> {
   }
 }
 
-/** What a module exports inside its default: one of CommonJS is its own default export. */
+/** A CommonJS module is its own default export. */
 export function insideDefault(module: OwnModule): OwnModule {
   return isRecord(module.default) ? module.default : {};
 }
@@ -48,7 +48,6 @@ export function isRecord(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The schemas that a module exports as `events`, if it does. */
 export function exportedSchemas(module: OwnModule, file: string): EventSchemas {
   const schemas = module.events ?? insideDefault(module).events ?? {};
   try {
@@ -65,7 +64,6 @@ export async function schemasIn(file: string): Promise<EventSchemas> {
   throw usageError(`${file} exports no schemas. Add: export const events = { 'loyalty.earned': schema };`);
 }
 
-/** Says what does not fit: it is sent all the same, as the service would. */
 export async function tellMisfit(body: Uint8Array, schemas: EventSchemas): Promise<void> {
   const parsed = parseEvent(body);
   const schema = parsed.ok ? schemaOf(schemas, parsed.event.type) : undefined;
@@ -80,7 +78,6 @@ export async function tellMisfit(body: Uint8Array, schemas: EventSchemas): Promi
   }
 }
 
-/** The first thing that does not fit in a body that hookbox would store as invalid. */
 export function whyInvalid(body: Uint8Array): Issue | null {
   const parsed = parseEvent(body);
   return parsed.ok || parsed.id === null ? null : (parsed.issues[0] ?? null);

@@ -10,7 +10,7 @@ import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, shownInbox, type DbOptions } from './options.ts';
 import { CommandError, EXIT, print, printJson, tell, usageError, type ExitCode } from './output.ts';
 
-/** Opens an inbox in Postgres, and asks it something, so that it fails now where it cannot be used. */
+/** The first query fails now if the inbox cannot be used. */
 export async function openOnPostgres(options: DbOptions, { migrate }: { readonly migrate: boolean }): Promise<Inbox> {
   const { db, schema = USUAL_SCHEMA } = options;
   const inbox = postgresInbox(db, { schema, migrate });
@@ -20,7 +20,7 @@ export async function openOnPostgres(options: DbOptions, { migrate }: { readonly
     await inbox.close();
     throw explained(failure, options);
   }
-  // No command calls a handler, which alone would see that its transactions are of Postgres.
+  // Only handlers see that its transactions are of Postgres, and commands call none.
   return inbox as unknown as Inbox;
 }
 
@@ -34,7 +34,6 @@ export async function isOnPostgres(options: DbOptions): Promise<boolean> {
   }
 }
 
-/** A failure of a server, with what the user of a command can do. */
 function explained(failure: unknown, options: DbOptions): unknown {
   const { schema = USUAL_SCHEMA } = options;
   const where = `the schema ${schema} of ${shownInbox(options)}`;
@@ -61,7 +60,6 @@ interface MigrateOptions extends Partial<DbOptions> {
   readonly json?: boolean;
 }
 
-/** Makes the tables that are missing, or prints the SQL for that. */
 export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOptions): Promise<ExitCode> {
   assertSchema(schema);
   const place = { schema, tables: tablesIn(schema) };
@@ -72,7 +70,7 @@ export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOpti
     return EXIT.ok;
   }
   const options = { db, schema };
-  // Without the schema, which would be spoken of though nobody has given it.
+  // An error must not mention a schema that is not in the arguments.
   if (!isInPostgres({ db })) throw usageError('hookbox migrate needs an inbox in Postgres, but --db names a file.');
 
   try {

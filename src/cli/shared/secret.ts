@@ -9,7 +9,7 @@ export interface SecretOptions {
   readonly secretFile?: string;
 }
 
-/** Secrets come from the environment, a file or a prompt: an argument would be seen by every user of the machine. */
+/** An argument would be visible to every user of the machine. */
 export function withSecret(
   command: Command,
   description = 'read the signing secret from this file instead of SIGNING_SECRET or a prompt',
@@ -17,7 +17,6 @@ export function withSecret(
   return command.option('--secret-file <path>', description);
 }
 
-/** The signing secret that a command was given, or that the user types. */
 export async function secretOf(options: SecretOptions): Promise<string> {
   const given = givenSecret(options);
   if (given !== null) return given;
@@ -25,12 +24,11 @@ export async function secretOf(options: SecretOptions): Promise<string> {
   throw usageError('The signing secret is missing. Set SIGNING_SECRET or pass --secret-file.');
 }
 
-/** The signing secret of a file or of the environment; `null` where there is none. */
 export function givenSecret({ secretFile }: SecretOptions): string | null {
   return secretFile === undefined ? process.env['SIGNING_SECRET'] || null : secretFromFile(secretFile);
 }
 
-/** The content of a file, without the newline that editors end it with. */
+/** Without the newline that editors append. */
 export function secretFromFile(path: string, what = 'secret'): string {
   const secret = readText(path, `the ${what}`, EXIT.usage).replace(/\r?\n$/, '');
   if (secret === '') throw usageError(`${path} is empty. Write the ${what} into it.`);
@@ -39,7 +37,6 @@ export function secretFromFile(path: string, what = 'secret'): string {
   return secret;
 }
 
-/** Asks for a secret, without showing what is typed. */
 export async function prompted(
   question: string,
   input: NodeJS.ReadableStream,
@@ -54,16 +51,15 @@ export async function prompted(
   return secret;
 }
 
-/** Throws where no terminal could ask for consent, before anything is searched. */
 export function requireConsent(yes: boolean): void {
   if (yes || hasTerminal()) return;
   throw usageError('Confirmation needs a terminal. Add --yes to confirm, or --dry-run for a preview.');
 }
 
 /**
- * Whether the user types the count, which cannot happen by mistake.
+ * A count is never typed by mistake.
  *
- * @param signal - takes the question back, as if it was answered with no
+ * @param signal - cancels the question
  */
 export async function typedCount(
   count: number,
@@ -83,7 +79,7 @@ function hasTerminal(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** What is typed; `null` where the input ends. Throws on Ctrl-C. */
+/** `null` if the input ends. Throws on Ctrl-C. */
 function answered(
   terminal: Interface,
   question: string,

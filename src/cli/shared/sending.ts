@@ -27,15 +27,15 @@ import {
 export interface Outgoing {
   readonly id: string | null;
   readonly type: string | null;
-  /** `null` for an event that was pruned: its bytes are gone */
+  /** `null` if the event was pruned */
   readonly body: Uint8Array | null;
   readonly signature?: string | null;
-  /** how much of the work is done with it, from 0 to 1 */
+  /** of all work, from 0 to 1 */
   readonly share: number;
-  /** what does not fit in its body; hookbox stores it as invalid then */
+  /** why hookbox stores the body as invalid */
   readonly issue?: Issue | null;
   readonly source?: Source;
-  /** the option that begins with it when the same is sent again */
+  /** the option that continues with it */
   readonly resume?: string;
 }
 
@@ -50,27 +50,25 @@ interface SendAllOptions {
   readonly rate?: number;
   readonly json: boolean;
   readonly quiet?: boolean;
-  /** the only status that is as expected, instead of every 2xx */
+  /** instead of any 2xx */
   readonly expectStatus?: number;
-  /** sends nothing more; deliveries under way are finished */
   readonly signal: AbortSignal;
 }
 
 export interface SendingResult {
   readonly ok: number;
   readonly failed: number;
-  /** of those that are ok, what the receiver had already */
   readonly duplicates: number;
   readonly ms: number;
   readonly gone: boolean;
-  /** the first that was not sent or not answered, where it stopped early */
+  /** the first one that was not sent or not answered */
   readonly next: Outgoing | null;
 }
 
-/** So many refused connections in a row are not a short restart. */
+/** More are not a short restart. */
 const MOST_REFUSED = 5;
 
-/** Sends some at a time, and prints how each went. Ends early when the receiver stops listening. */
+/** Ends early if the receiver stops listening. */
 export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: SendAllOptions): Promise<SendingResult> {
   const { to, secret, concurrency, quiet = false, expectStatus, header, signal } = options;
   const startedAt = performance.now();
@@ -153,7 +151,7 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
   }
 }
 
-/** Deliveries without an answer; one that was sent after them and answered ends it. */
+/** Deliveries without an answer, up to the next answer. */
 interface Silence {
   readonly first: Outgoing;
   readonly refused: number;
@@ -188,11 +186,9 @@ export function exitCodeOf({ ok, failed }: Pick<SendingResult, 'ok' | 'failed'>)
 interface Sent {
   readonly status: number | null;
   readonly ms: number;
-  /** what a receiver of hookbox says about an event it has accepted; `null` where it is not said */
+  /** `null` unless a hookbox receiver accepted the event */
   readonly duplicate: boolean | null;
-  /** of an error answer that has the shape of interface 7.2 */
   readonly code: string | null;
-  /** why there was no answer, or why the answer is a failure */
   readonly problem: string | null;
   readonly refused: boolean;
 }
@@ -238,7 +234,7 @@ function printSent(
   { json, expectStatus: expected }: SendAllOptions,
 ): void {
   const { status, ms, duplicate, code, problem } = sent;
-  // Only hookbox says `false`; and of a duplicate it has kept what came first.
+  // Only hookbox answers `false`; for a duplicate, it keeps the first body.
   const invalid = duplicate === false ? issue : null;
   if (json) {
     const outcome = { ok: asExpected, status, ...present({ expected }), ms, duplicate, code, problem };
@@ -258,16 +254,15 @@ function printSent(
   print(columns.join('  '));
 }
 
-/** The event's id, or the file of a body that does not say one. */
 export function nameOf({ id, source }: { readonly id: string | null; readonly source?: Source | undefined }): string {
   if (id !== null) return oneLine(id);
   return source !== undefined && 'file' in source ? oneLine(source.file) : '-';
 }
 
-/** They say where the body ends, which its bytes decide. */
+/** The body decides these. */
 const OF_THE_BODY: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
-/** The headers of `--header`: `Name: value`, or `@` and a file with one a line. No value is quoted: it may be a password. */
+/** `Name: value`, or `@` and a file with one per line. Errors quote no value: it may be a password. */
 export function givenHeaders(given: readonly string[] = []): Readonly<Record<string, string>> {
   return Object.fromEntries(
     given

@@ -2,19 +2,17 @@ import { oneLine } from '../../printable.ts';
 import type { WideOptions } from './options.ts';
 import { print, printNdjson, styled, tell, type Style } from './output.ts';
 
-/** What stands in a row and a column; coloured, where it is to be noticed. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
 type Row = readonly Cell[];
 
-/** A column by its title, and how far it may be shortened: first to `least`, then further. The last one may always be cut. */
+/** A column may be shortened to `least`, then further. The last one may always be cut. */
 type Column = string | ({ readonly title: string } & Partial<Floors> & { readonly goes?: number });
 
 interface Floors {
   readonly least: number;
-  /** where the last column stands beneath the others, and `least` is not enough */
+  /** if the last column stands beneath the others, and `least` is not enough */
   readonly atWorst: number;
-  /** where even that is not enough */
   readonly lastly: number;
 }
 
@@ -23,42 +21,38 @@ const MINUTES = '2026-01-01T03:12'.length;
 const SECONDS = '2026-01-01T03:12:07'.length;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-/** A column of names and other texts, of which the middle gives way. */
+/** Their middle is shortened. */
 export function texts(title: string): Column {
   return { title, least: SHORTENED };
 }
 
-/** A column of names that commands take: they stay whole where anything else can give way. */
+/** Commands take these names, so they are shortened last. */
 export function names(title: string): Column {
   return { title, lastly: SHORTENED };
 }
 
-/** A column of times, which give up their seconds. */
+/** Times lose their seconds. */
 export function times(title: string): Column {
   return { title, least: MINUTES };
 }
 
-/** A column of words, which give way when nothing else does. */
 export function words(title: string): Column {
   return { title, atWorst: 'processing'.length };
 }
 
-/** A column that is left out where there is no room, that with the lowest rank first. */
+/** A narrow terminal drops the column with the lowest rank first. */
 export function dispensable(column: Column, rank: number): Column {
   return typeof column === 'string' ? { title: column, goes: rank } : { ...column, goes: rank };
 }
 
 const USUAL_COLUMNS = 80;
 
-/** How wide a line may be; any width in a pipe. */
 export function lineWidth({ wide = false }: WideOptions): number {
   return process.stdout.isTTY && !wide ? process.stdout.columns || USUAL_COLUMNS : Infinity;
 }
 
-/** The columns of a list, with the cell that each has for an item. */
 export type Columns<Item> = readonly (readonly [column: Column, cell: (item: Item) => Cell])[];
 
-/** Prints a list: a line of JSON for each item, or a table. */
 export function printList<Item>(
   items: readonly Item[],
   columns: Columns<Item>,
@@ -68,7 +62,6 @@ export function printList<Item>(
   else if (items.length > 0) growingList(columns, options)(items);
 }
 
-/** Prints items of a list as they are found. */
 export function growingList<Item>(columns: Columns<Item>, options: WideOptions): (items: readonly Item[]) => void {
   const head = columns.map(([column]) => column);
   const print = growingTable(head, lineWidth(options));
@@ -80,9 +73,8 @@ export function table(head: readonly Column[], rows: readonly Row[], lineWidth?:
 }
 
 /**
- * Prints rows as they are found: the columns widen where a row needs it, and the head stands above the first ones.
+ * Columns widen when a row needs it.
  *
- * @param lineWidth - lines are made to fit, as `fitted` says
  * @returns prints more rows
  */
 export function growingTable(head: readonly Column[], lineWidth = Infinity): (rows: readonly Row[]) => void {
@@ -121,7 +113,7 @@ export function growingTable(head: readonly Column[], lineWidth = Infinity): (ro
   };
 }
 
-/** As it will be printed: what is escaped is wider. */
+/** Escapes widen a cell. */
 function textOf(cell: Cell): string {
   return oneLine(typeof cell === 'string' ? cell : cell.text, Infinity);
 }
@@ -148,15 +140,15 @@ interface Measured extends Floors {
 
 const GAP = 2;
 const INDENT = 4;
-/** What is left of the last column beside the others, or it stands beneath them. */
+/** Otherwise, the last column stands beneath the others. */
 const LEAST_BESIDE = 32;
-/** A terminal that is narrower wraps its lines: nothing stands beneath others. */
+/** A narrower terminal wraps lines. */
 const NARROWEST = 40;
 const LEAST_WRAPPED = 16;
 
 /**
- * Fits columns into a line: the last one is cut first, since it holds what is longest; then the others are shortened, the
- * widest first; where that is not enough, the last one goes beneath them, and then some are left out: their width is 0.
+ * Cuts the last column first, since it is the longest; then shortens the others, the widest first; then puts the last
+ * one beneath them; then drops some (width 0).
  */
 function fitted(
   columns: readonly Measured[],
@@ -174,13 +166,12 @@ function fitted(
   return { widths: [...inNeed(others, lineWidth), lineWidth - INDENT], below: true };
 }
 
-/** The widths of columns where there is no room for each of them, shortened. */
 function inNeed(columns: readonly Measured[], lineWidth: number): readonly number[] {
   const left = [...columns];
   const rank = ({ goes = Infinity }: Measured): number => goes;
   const going = columns.filter((column) => rank(column) < Infinity).sort((one, other) => rank(one) - rank(other));
   for (const [n, column] of going.entries()) {
-    // The last of them goes only where words that give way are not enough.
+    // The last of them goes only if shortened words are not enough.
     const floors: readonly (keyof Floors)[] = n === going.length - 1 ? ['least', 'atWorst'] : ['least'];
     if (lengthOf(narrowed(left, lineWidth, floors)) <= lineWidth) break;
     left.splice(left.indexOf(column), 1);
@@ -189,7 +180,6 @@ function inNeed(columns: readonly Measured[], lineWidth: number): readonly numbe
   return columns.map((column) => widths[left.indexOf(column)] ?? 0);
 }
 
-/** Takes from the widest column, one character after the other, down to each floor in turn. */
 function narrowed(columns: readonly Measured[], room: number, floors: readonly (keyof Floors)[]): readonly number[] {
   const widths = columns.map(({ widest }) => widest);
   for (const floor of floors) {

@@ -9,7 +9,6 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
-/** Why no connection to the endpoint can be made, or `null` when one can. */
 export function whyUnreachable({ protocol, hostname, port }: URL): Promise<string | null> {
   const host = hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve) => {
@@ -28,7 +27,7 @@ export function whyUnreachable({ protocol, hostname, port }: URL): Promise<strin
   });
 }
 
-/** What went wrong with a connection, in a few words. Trying several addresses of a name throws them all in one. */
+/** Several addresses of a name give one AggregateError. */
 export function connectionFailure(failure: unknown): string {
   const first: unknown = failure instanceof AggregateError ? failure.errors[0] : failure;
   if (!isError(first)) return messageOf(first);
