@@ -93,10 +93,3 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion for %s', (shell) => 
     for (const type of eventTypes) expect(script).toContain(type);
   });
 });
-
-describe('hookbox completion', () => {
-  it('says which shells there are', async () => {
-    const ran = await runHookbox(['completion', 'tcsh']);
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('Allowed choices are bash, zsh, fish.') });
-  });
-});

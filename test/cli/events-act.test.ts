@@ -5,7 +5,6 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { actOn, foundForAct } from '../../src/cli/events/act.ts';
 import { typedCount } from '../../src/cli/shared/secret.ts';
-import type { Inbox } from '../../src/inbox/contract.ts';
 import {
   auditLines,
   discardEvents,
@@ -21,19 +20,10 @@ import {
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
-import { invalidThen, FAILED, failure, handled } from '../ops/events-in-states.ts';
+import { claimed, FAILED, failure, handled, invalidThen, key } from '../ops/events-in-states.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';
 import { running } from './serving.ts';
-import { folderOfDead, stockedFolder } from './stocked-inbox.ts';
-
-function events(cwd: string, ...args: readonly string[]): Promise<Ran> {
-  return runHookbox(['events', ...args], { cwd });
-}
-
-async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise<T>): Promise<T> {
-  await using inbox = sqliteInbox(join(folder, 'hookbox.db'));
-  return await look(inbox);
-}
+import { events, folderOfDead, inboxOf, stockedFolder } from './stocked-inbox.ts';
 
 /** Id and state of every event, oldest first. */
 function statesIn(folder: string): Promise<readonly string[]> {
@@ -80,7 +70,7 @@ describe('hookbox events rerun and discard, by ids', () => {
         'hookbox.db has no event "evt_no".\n2 events are pending; a processor with handlers will handle them.\n' +
         'No processor is running. The events wait until you start one.\nTo rerun processed events, add --force.\n',
     });
-    const keys = ids.map((id) => ({ endpoint: 'default', id }));
+    const keys = ids.map(key);
     await inboxOf(twin, (inbox) => rerunEvents(inbox, keys, { actor: 'ada', reason: 'mended' }));
     expect(await statesIn(cwd)).toEqual(await statesIn(twin));
     expect(await auditIn(cwd)).toEqual(await auditIn(twin));
@@ -115,13 +105,7 @@ describe('hookbox events rerun and discard, by ids', () => {
     const cwd = await stockedFolder();
     await inboxOf(cwd, async (inbox) => {
       await store(inbox, orderEvent('evt_put_away'), invalidThen(orderEvent('evt_fits_today')), orderEvent('evt_busy'));
-      await inbox.claimOne(orderEvent('evt_busy'), {
-        endpoints: '*',
-        types: '*',
-        ordered: false,
-        leaseMs: 60_000,
-        now: Date.now(),
-      });
+      await claimed(inbox, key('evt_busy'), Date.now());
     });
     const before = await statesIn(cwd);
     const ids = before.map((line) => line.split(' ')[0] ?? '');
@@ -171,8 +155,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
 
   it('takes discarded events only where the filter names that state', async () => {
     const cwd = await stockedFolder();
-    const key = { endpoint: 'default', id: 'evt_dead_1' };
-    await inboxOf(cwd, (inbox) => discardEvents(inbox, [key], { actor: 'ada' }));
+    await inboxOf(cwd, (inbox) => discardEvents(inbox, [key('evt_dead_1')], { actor: 'ada' }));
     const ids = ['--id', 'evt_dead_1'];
     const [unnamed, named] = await Promise.all([
       events(cwd, 'rerun', ...ids, '--yes'),
@@ -409,7 +392,7 @@ function due(cwd: string, ...ids: readonly string[]): Promise<readonly boolean[]
   return inboxOf(cwd, (inbox) =>
     Promise.all(
       ids.map(async (id) => {
-        const dueAt = (await getEvent(inbox, { endpoint: 'default', id }))?.summary.dueAt;
+        const dueAt = (await getEvent(inbox, key(id)))?.summary.dueAt;
         return (dueAt?.getTime() ?? Infinity) <= Date.now();
       }),
     ),

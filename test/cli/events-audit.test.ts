@@ -4,6 +4,7 @@ import { operationsOf } from '../../src/ops/operations-of.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';
+import { ndjson } from './stocked-inbox.ts';
 
 const NOON = Date.UTC(2026, 0, 30, 12);
 const HOUR = 60 * 60_000;
@@ -28,14 +29,13 @@ it.each<[readonly string[], AuditFilter]>([
   ],
   [['--actor', 'ada', '--since', '2026-01-30 12:00'], { actor: 'ada', since: new Date(NOON) }],
 ])('hookbox events audit %j prints what the function finds', async (args, filter) => {
-  const { code, stdout } = await audit(...args, '--json');
+  const ran = await audit(...args, '--json');
   const inbox = sqliteInbox(`${folder}/hookbox.db`);
   onTestFinished(() => inbox.close());
   const { lines } = await auditLines(inbox, filter);
-  expect(code).toBe(0);
+  expect(ran.code).toBe(0);
   expect(lines).not.toEqual([]);
-  const printed = stdout.trimEnd().split('\n');
-  expect(printed.map((line) => JSON.parse(line) as unknown)).toEqual(JSON.parse(JSON.stringify(lines)));
+  expect(ndjson(ran)).toEqual(JSON.parse(JSON.stringify(lines)));
 });
 
 it('says that nobody did that, and refuses what it cannot read', async () => {

@@ -6,24 +6,11 @@ import { gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { linesOf } from '../../src/ops/import-lines.ts';
-import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { auditLines, listEvents } from '../../src/ops/index.ts';
-import { scratchFolder } from '../helpers/scratch-folder.ts';
-import { plantDead } from '../ops/events-in-states.ts';
-import { orderEvent } from '../helpers/order-event.ts';
+import { claimed, key } from '../ops/events-in-states.ts';
 import { runHookbox, type Ran, type RunOptions } from './run-hookbox.ts';
 import { running } from './serving.ts';
-import { EXACT, stockedFolder, STOCKED } from './stocked-inbox.ts';
-
-function events(cwd: string, ...args: readonly string[]): Promise<Ran> {
-  return runHookbox(['events', ...args], { cwd });
-}
-
-async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise<T>, file = 'hookbox.db'): Promise<T> {
-  await using inbox = sqliteInbox(join(folder, file));
-  return await look(inbox);
-}
+import { events, EXACT, folderOfDead, inboxOf, stockedFolder, STOCKED } from './stocked-inbox.ts';
 
 async function prunedIn(folder: string): Promise<readonly string[]> {
   const { events } = await inboxOf(folder, (inbox) => listEvents(inbox));
@@ -109,12 +96,7 @@ describe('hookbox events erase', () => {
 
   it('says what is left because its handler runs', async () => {
     const cwd = await stockedFolder();
-    await inboxOf(cwd, (inbox) =>
-      inbox.claimOne(
-        { endpoint: 'default', id: 'evt_new' },
-        { endpoints: '*', types: '*', ordered: false, leaseMs: 60_000, now: Date.now() },
-      ),
-    );
+    await inboxOf(cwd, (inbox) => claimed(inbox, key('evt_new'), Date.now()));
     expect(await events(cwd, 'erase', 'evt_new', '--yes')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining(
@@ -126,13 +108,7 @@ describe('hookbox events erase', () => {
 
 describe('hookbox events erase of very many', () => {
   it('stops on Ctrl-C, says how to go on, and goes on with the rest', async () => {
-    const cwd = scratchFolder();
-    const file = join(cwd, 'hookbox.db');
-    await sqliteInbox(file).close();
-    const database = new Database(file);
-    plantDead(database, ...Array.from({ length: 3_000 }, (_, n) => orderEvent(`dead_${n}`, { order: 'ord_1' })));
-    database.close();
-
+    const cwd = await folderOfDead(3_000, { order: 'ord_1' });
     const erase = running(['events', 'erase', 'ord_1', '--yes', '--json'], { cwd });
     await erase.note('errors of 3,000 events.');
     const stopped = await erase.stop('SIGINT');
@@ -186,7 +162,7 @@ describe('hookbox events export and import', () => {
     expect(copy.events.map(({ id, state, attempts }) => [id, state, attempts])).toEqual(
       original.events.map(({ id, state, attempts }) => [id, state, attempts]),
     );
-    const exact = await inboxOf(cwd, (inbox) => inbox.get({ endpoint: 'default', id: 'evt_exact' }), 'new.db');
+    const exact = await inboxOf(cwd, (inbox) => inbox.get(key('evt_exact')), 'new.db');
     expect(Buffer.from(exact?.body ?? []).toString()).toBe(EXACT);
     expect(STOCKED).toHaveLength(10);
   });
@@ -258,12 +234,7 @@ describe('hookbox events export and import', () => {
 });
 
 it('hookbox events export leaves the older one as it was when it is stopped, and says so', async () => {
-  const cwd = scratchFolder();
-  const file = join(cwd, 'hookbox.db');
-  await sqliteInbox(file).close();
-  const database = new Database(file);
-  plantDead(database, ...Array.from({ length: 10_000 }, (_, n) => orderEvent(`dead_${n}`)));
-  database.close();
+  const cwd = await folderOfDead(10_000);
   writeFileSync(join(cwd, 'there.ndjson'), 'precious');
 
   const run = running(['events', 'export', '--out', 'there.ndjson', '--force'], { cwd });

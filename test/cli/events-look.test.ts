@@ -10,7 +10,7 @@ import { timelineLines } from '../../src/cli/events/show.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';
-import { EXACT, HOSTILE, sharedStockedFolder, stockedFolder, STOCKED } from './stocked-inbox.ts';
+import { EXACT, HOSTILE, ndjson, sharedStockedFolder, STEERING, stockedFolder, STOCKED } from './stocked-inbox.ts';
 
 let folder: Awaited<ReturnType<typeof sharedStockedFolder>>;
 beforeAll(async () => {
@@ -21,9 +21,6 @@ afterAll(() => folder[Symbol.dispose]());
 function events(...args: readonly string[]): Promise<Ran> {
   return runHookbox(['events', ...args], { cwd: folder.path });
 }
-
-/** Everything that would steer a terminal. */
-const STEERING = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 
 describe('hookbox events list', () => {
   it('prints a table, the newest first, in which nobody else begins a line', async () => {
@@ -361,15 +358,6 @@ describe('a body for people', () => {
     ]);
   });
 });
-
-type Line = Readonly<Record<string, unknown>>;
-
-function ndjson({ stdout }: Ran): readonly Line[] {
-  return stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Line);
-}
 
 function asJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));

@@ -4,7 +4,7 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { auditLines, listBulks, previewBulk, rejectedDeliveries, rerunEvents, runBulk } from '../../src/ops/index.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';
-import { HOSTILE, sharedStockedFolder } from './stocked-inbox.ts';
+import { HOSTILE, ndjson, sharedStockedFolder, STEERING } from './stocked-inbox.ts';
 
 const ADA = { actor: `ada ${HOSTILE}`, reason: HOSTILE };
 
@@ -28,8 +28,6 @@ afterAll(() => folder[Symbol.dispose]());
 function events(...args: readonly string[]): Promise<Ran> {
   return runHookbox(['events', ...args], { cwd: folder.path });
 }
-
-const STEERING = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 
 describe.each([
   {
@@ -61,8 +59,7 @@ describe.each([
     expect(people.stdout).not.toMatch(STEERING);
     expect(people.stderr).toMatch(note);
     await using inbox = sqliteInbox(join(folder.path, 'hookbox.db'));
-    const lines = programs.stdout.trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(JSON.parse(JSON.stringify(await expected(inbox))));
+    expect(ndjson(programs)).toEqual(JSON.parse(JSON.stringify(await expected(inbox))));
     expect(programs.stdout).not.toMatch(STEERING);
   });
 });

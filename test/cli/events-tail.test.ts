@@ -5,13 +5,11 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { Follower } from '../../src/cli/events/tail.ts';
 import { rerunEvents, type EventFilter } from '../../src/ops/index.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
-import { FAILED, handleAgain, handled, RETRY } from '../ops/events-in-states.ts';
+import { claimed, FAILED, handleAgain, handled, key, RETRY } from '../ops/events-in-states.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { runHookbox } from './run-hookbox.ts';
 import { running } from './serving.ts';
 import { stockedFolder, STOCKED } from './stocked-inbox.ts';
-
-const KEY = { endpoint: 'default', id: 'evt_dead_1' };
 
 describe('hookbox events tail', () => {
   it('prints the last events, oldest first', async () => {
@@ -34,7 +32,7 @@ describe('hookbox events tail', () => {
     await store(inbox, orderEvent('evt_later'));
     await tail.line(/"what":"stored".*"evt_later"/);
     // It was not among those that were printed, and is watched all the same.
-    await rerunEvents(inbox, [KEY], { actor: 'test' });
+    await rerunEvents(inbox, [key('evt_dead_1')], { actor: 'test' });
     expect(JSON.parse(await tail.line(/"what":"changed".*"evt_dead_1"/))).toMatchObject({ state: 'pending' });
     await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_later'));
     await tail.line(/"what":"changed".*"evt_later".*"processed"/);
@@ -61,16 +59,10 @@ describe('following', () => {
     expect((await last(10)).map(({ id }) => id)).toEqual(['evt_1', 'evt_2']);
     expect(await changes()).toEqual([]);
 
-    const claimed = await inbox.claimOne(orderEvent('evt_1'), {
-      endpoints: '*',
-      types: '*',
-      ordered: false,
-      leaseMs: 60_000,
-      now: Date.now(),
-    });
+    const { lease } = await claimed(inbox, key('evt_1'), Date.now());
     expect(await changes()).toEqual(['evt_1 changed processing']);
-    if (typeof claimed !== 'string') await inbox.settle(claimed.lease, { outcome: 'processed' }, Date.now());
-    await rerunEvents(inbox, [{ endpoint: 'default', id: 'evt_dead' }], { actor: 'test' });
+    await inbox.settle(lease, { outcome: 'processed' }, Date.now());
+    await rerunEvents(inbox, [key('evt_dead')], { actor: 'test' });
     expect(await changes()).toEqual(['evt_1 changed processed', 'evt_dead changed pending']);
     expect(await changes()).toEqual([]);
 

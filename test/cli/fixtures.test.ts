@@ -10,6 +10,7 @@ import { signBody } from '../../src/signing/signature.ts';
 import { deliverTo } from '../../src/testing/index.ts';
 import { silent } from '../helpers/silent-logger.ts';
 import { suiteFolder } from '../helpers/scratch-folder.ts';
+import { attempt, key } from '../ops/events-in-states.ts';
 import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
 
 const edgeCases = readdirSync(join(fixturesFolder(), 'edge'))
@@ -102,12 +103,7 @@ describe('hookbox fixtures capture', () => {
   async function makeTombstone(inbox: ReturnType<typeof sqliteInbox>): Promise<void> {
     const { id: ready } = JSON.parse(fixture('order.ready').toString()) as { id: string };
     const now = Date.now();
-    const claimed = await inbox.claimOne(
-      { endpoint: 'default', id: ready },
-      { endpoints: '*', now, leaseMs: 1_000, types: '*', ordered: false },
-    );
-    if (typeof claimed !== 'object') throw new Error('it cannot be claimed');
-    await inbox.settle(claimed.lease, { outcome: 'processed' }, now);
+    await attempt(inbox, key(ready), { outcome: 'processed' }, now);
     await inbox.prune('*', now + 1, 10);
   }
 
@@ -192,36 +188,5 @@ describe('hookbox fixtures capture', () => {
       stdout: '',
       stderr: `error: "${ready}" was pruned. The inbox still has its id, but not its body.\n`,
     });
-  });
-
-  it.each([
-    ['no id', [], 2, "missing required argument 'event-id'"],
-    ['an unknown option', ['evt_1', '--key', 'x'], 2, 'unknown option'],
-    ['an id that is not there', ['evt_nobody', '--db'], 4, ' has no event "evt_nobody" of the endpoint "default".'],
-    ['an id with control characters', ['evt_\u001b[2J', '--db'], 4, 'has no event "evt_\\u001b[2J"'],
-    [
-      'a file in a folder that is not there',
-      [id, '--out', '/nowhere/at/all.json', '--db'],
-      1,
-      'hookbox cannot write /nowhere/at/all.json',
-    ],
-  ])('given %s, prints nothing and ends with its code', async (_, args, code, message) => {
-    const ran = await runHookbox(['fixtures', 'capture', ...args, ...(args.at(-1) === '--db' ? [db] : [])]);
-    expect(ran).toMatchObject({ code, stdout: '' });
-    expect(ran.stderr).toContain(message);
-  });
-});
-
-describe('hookbox fixtures', () => {
-  it('alone shows its help', async () => {
-    const { code, stderr } = await runHookbox(['fixtures']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('capture [options] <event-id>');
-  });
-
-  it('knows no other command', async () => {
-    const { code, stderr } = await runHookbox(['fixtures', 'lst']);
-    expect(code).toBe(2);
-    expect(stderr).toContain("unknown command 'lst'");
   });
 });

@@ -113,15 +113,4 @@ describe('hookbox schema', () => {
     expect(code).toBe(0);
     expect(stdout.match(/^\S+(?=: )/gm)).toEqual(eventTypes);
   });
-
-  it.each([
-    ['a type that is none', ['order.crated'], '"order.crated" is not an event type. Did you mean order.created?\n'],
-    ['nothing like a type', ['zzz'], '"zzz" is not an event type. The types are: order.created, '],
-    ['two types', ['order.created', 'order.ready'], 'too many arguments'],
-    ['an unknown option', ['--yaml'], 'unknown option'],
-  ])('given %s, prints nothing and exits with 2', async (_, args, message) => {
-    const ran = await runHookbox(['schema', ...args]);
-    expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain(message);
-  });
 });

@@ -4,8 +4,9 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
 import { ownFolder, scratchFolder } from '../helpers/scratch-folder.ts';
+import { runHookbox, type Ran } from './run-hookbox.ts';
 import { FAILED, handled, plantDead, RETRY } from '../ops/events-in-states.ts';
-import { orderEvent, store } from '../helpers/order-event.ts';
+import { orderEvent, store, type OrderEventParts } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 
 /** Steers a terminal, begins another line and turns the reading direction: all of it must be seen and not felt. */
@@ -67,12 +68,30 @@ export async function sharedStockedFolder(): Promise<Disposable & { readonly pat
 }
 
 /** A folder with so many dead events in its `hookbox.db`: dead_0, dead_1, … */
-export async function folderOfDead(count: number): Promise<string> {
+export async function folderOfDead(count: number, parts: OrderEventParts = {}): Promise<string> {
   const folder = scratchFolder();
   const file = join(folder, 'hookbox.db');
   await sqliteInbox(file).close();
   const database = new Database(file);
-  plantDead(database, ...Array.from({ length: count }, (_, n) => orderEvent(`dead_${n}`)));
+  plantDead(database, ...Array.from({ length: count }, (_, n) => orderEvent(`dead_${n}`, parts)));
   database.close();
   return folder;
+}
+
+/** Everything that would control a terminal. */
+export const STEERING = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
+
+export function events(cwd: string, ...args: readonly string[]): Promise<Ran> {
+  return runHookbox(['events', ...args], { cwd });
+}
+
+export async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise<T>, file = 'hookbox.db'): Promise<T> {
+  await using inbox = sqliteInbox(join(folder, file));
+  return await look(inbox);
+}
+
+/** The lines of JSON that a command printed. */
+export function ndjson({ stdout }: Ran): readonly Readonly<Record<string, unknown>>[] {
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
 }

@@ -109,22 +109,11 @@ describe.skipIf(fromSource)('hookbox ui', () => {
     expect(stdout + stderr).not.toMatch(/sesame|programs/);
   });
 
-  it('says what is wrong, and does not start', async () => {
-    const cwd = await stockedFolder();
+  it('does not start on a port in use', async () => {
     const taken = await listening(() => {});
-    const cases: readonly (readonly [readonly string[], number, string])[] = [
-      [['--port', new URL(taken.url).port], 1, 'is in use. Choose a different --port.'],
-      [['--host', '0.0.0.0', '--port', '0'], 2, 'needs a login: set HOOKBOX_UI_PASSWORD'],
-      [['--db', 'none.db'], 4, 'The file none.db does not exist.'],
-      [['--password-file', 'none'], 4, 'hookbox cannot read the password'],
-      [['--mask', 'data..email', '--port', '0'], 2, 'mask: "data..email" is not a path. Join names with dots'],
-    ];
-    await Promise.all(
-      cases.map(async ([args, code, message]) => {
-        const ran = await runHookbox(['ui', ...args], { cwd });
-        expect(ran, args.join(' ')).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
-      }),
-    );
+    const ran = await runHookbox(['ui', '--port', new URL(taken.url).port], { cwd: await stockedFolder() });
+    const stderr = expect.stringContaining('is in use. Choose a different --port.');
+    expect(ran).toMatchObject({ code: 1, stdout: '', stderr });
     await taken.close();
   });
 });
