@@ -4,14 +4,12 @@ import { examplesOf, exitCodesOf } from '../../src/cli/shared/command.ts';
 import { withBy, withFilter } from '../../src/cli/events/options.ts';
 import { withSending } from '../../src/cli/shared/options.ts';
 
-/** What several commands have: the page names their options once. */
 const GROUPS: readonly (readonly [name: string, options: readonly Option[]])[] = [
   ['Filters', withFilter(new Command()).options],
   ['Sending options', withSending(new Command()).options],
   ['Audit options', withBy(new Command()).options],
 ];
 
-/** What the introduction describes for all commands that have it. */
 const COMMON: ReadonlySet<string> = new Set(['--json', '--db', '--schema', '--secret-file', '--allow-remote']);
 
 /** docs/cli.md, made of the commands themselves: what each is for and how it is called; its help says the rest. */
@@ -51,7 +49,6 @@ function leavesOf(command: Command, path: readonly string[] = []): (readonly [st
   return isRunnable(command) ? [[here.join(' '), command], ...below] : below;
 }
 
-/** Whether a command does something itself: one with others beneath it does where it has options of its own. */
 export function isRunnable(command: Command): boolean {
   return command.commands.length === 0 || (command.parent !== null && command.options.length > 0);
 }
@@ -85,7 +82,6 @@ function namesOf(options: readonly Option[]): string {
   return options.map(({ flags }) => `\`${flags.replace(/ [<[].*/, '')}\``).join(', ');
 }
 
-/** What the exit codes of a command mean, where it explains them. */
 function exitCodeLine(command: Command): string {
   const codes = exitCodesOf(command);
   return codes === '' ? '' : `Exit codes: ${codes}.`;

@@ -4,7 +4,6 @@ import { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
-/** A command that is run here. */
 export interface CommandRequest {
   readonly args: readonly string[];
   readonly cwd: string;
@@ -12,7 +11,6 @@ export interface CommandRequest {
   readonly input: string | Uint8Array;
 }
 
-/** What it printed and how it ended. */
 export interface CommandEnd {
   readonly code: number;
   readonly stdout: string;

@@ -16,7 +16,6 @@ beforeAll(async () => {
   program = await hookboxProgram();
 });
 
-/** What bash offers for each line, asked in one process. */
 function offered(lines: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const ask = (words: readonly string[]): string =>
     `COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}; _hookbox; printf '%s\n' "\${COMPREPLY[@]}"; echo =`;

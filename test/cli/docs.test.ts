@@ -37,7 +37,6 @@ describe('the page', () => {
 });
 
 describe('the help', () => {
-  /** As it is printed, in one line. */
   function helpOf(name: string): string {
     const command = all(program).find((each) => each.name() === name);
     let help = '';

@@ -21,7 +21,6 @@ describe('the environment of a command', () => {
     const announced = await serve.note('hookbox receives deliveries at');
     expect(announced).toContain('stores them in of the file.db');
     const port = /:(\d+)\//.exec(announced)?.[1] ?? '';
-    // Whatever has the same environment finds it.
     const ran = await runHookbox(['trigger', 'order.ready'], { env: { PORT: port } });
     expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('200  stored') });
     await serve.stop('SIGTERM');

@@ -33,7 +33,6 @@ function statesIn(folder: string): Promise<readonly string[]> {
   });
 }
 
-/** What was done, without when and through what. */
 function auditIn(folder: string) {
   return inboxOf(folder, async (inbox) => {
     const { lines } = await auditLines(inbox);
@@ -48,7 +47,6 @@ function begun(folder: string): Promise<void> {
   );
 }
 
-/** A second folder with the same inbox, which nobody has open. */
 function copyOf(folder: string): string {
   const copy = scratchFolder();
   copyFileSync(join(folder, 'hookbox.db'), join(copy, 'hookbox.db'));
@@ -218,7 +216,6 @@ describe('hookbox events rerun and discard, by a filter', () => {
       await using inbox = sqliteInbox(join(await stockedFolder(), 'hookbox.db'));
       await store(inbox, invalidThen(orderEvent('evt_fits_today')));
       await discardEvents(inbox, [orderEvent('evt_fits_today'), orderEvent('evt_dead_2')], { actor: 'ada' });
-      // Of those without a body, a discard takes the failed one and leaves the invalid one.
       const criteria = { settledBefore: new Date(), states: ['dead'] } as const;
       await pruneEvents(inbox, criteria, { actor: 'ada' });
       await store(inbox, { ...invalidThen(orderEvent('evt_odd')), type: 'x'.repeat(300) });
@@ -387,7 +384,6 @@ async function stocked(): Promise<string> {
   return cwd;
 }
 
-/** Whether each is due. */
 function due(cwd: string, ...ids: readonly string[]): Promise<readonly boolean[]> {
   return inboxOf(cwd, (inbox) =>
     Promise.all(

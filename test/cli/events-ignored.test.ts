@@ -16,7 +16,6 @@ import { runHookbox } from './run-hookbox.ts';
 const hookbox = fileURLToPath(new URL('../../dist/src/cli/hookbox.js', import.meta.url));
 const HOUR_MS = 60 * 60_000;
 
-/** As somebody would who pastes it from the log. */
 async function paste(command: string, folder: string): Promise<string> {
   const bin = join(folder, 'bin');
   mkdirSync(bin, { recursive: true });
@@ -42,7 +41,6 @@ it('the command that a processor logs reruns what was ignored, and nothing else'
   await store(inbox, at('too old', old));
   await inbox.announce(carts, old + PRESENT_MS, old);
   const before = now - HOUR_MS;
-  // Received long ago as well, but ignored in the last seven days.
   await store(inbox, at('one', old), at('two', before), at('discarded', before));
   await store(inbox, at('other type', before, 'order.failed'), at('other endpoint', before, 'order.created', 'shop b'));
   await discardEvents(inbox, [{ endpoint, id: 'discarded' }], { actor: 'ada', now: before });

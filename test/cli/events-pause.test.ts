@@ -10,7 +10,6 @@ import { runHookbox, type Ran } from './run-hookbox.ts';
 
 const BY = ['--actor', 'ada', '--reason', 'the till is down'];
 
-/** `evt_1` waits; `evt_2` and `evt_3` were rerun by a bulk, and one of them died again. */
 async function stocked(): Promise<(...args: readonly string[]) => Promise<Ran>> {
   const cwd = scratchFolder();
   await using inbox = sqliteInbox(join(cwd, 'hookbox.db'));

@@ -31,7 +31,6 @@ describe('hookbox events tail', () => {
     await using inbox = sqliteInbox(join(cwd, 'hookbox.db'));
     await store(inbox, orderEvent('evt_later'));
     await tail.line(/"what":"stored".*"evt_later"/);
-    // It was not among those that were printed, and is watched all the same.
     await rerunEvents(inbox, [key('evt_dead_1')], { actor: 'test' });
     expect(JSON.parse(await tail.line(/"what":"changed".*"evt_dead_1"/))).toMatchObject({ state: 'pending' });
     await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_later'));
@@ -116,7 +115,6 @@ describe('following', () => {
   });
 });
 
-/** In as few commits as it takes. */
 async function storeMany(inbox: Inbox, count: number, prefix: string): Promise<void> {
   await Promise.all(Array.from({ length: count }, (_, n) => store(inbox, orderEvent(`${prefix}_${n}`))));
 }

@@ -99,7 +99,6 @@ describe('hookbox fixtures capture', () => {
     await inbox.close();
   });
 
-  /** Handles and prunes order.ready, as time does. */
   async function makeTombstone(inbox: ReturnType<typeof sqliteInbox>): Promise<void> {
     const { id: ready } = JSON.parse(fixture('order.ready').toString()) as { id: string };
     const now = Date.now();

@@ -17,12 +17,10 @@ import { running } from './serving.ts';
  */
 const EVIL = '\u001b[38;5;9m\u001b]0;owned\u0007\u009b2J\u202e\u2066\u061c\u200b\u{e0041}\r\nINJECTED';
 const SEEN = /(?!\n)[\p{Cc}\p{Bidi_Control}\u200b\u2028\u2029\u{e0041}]/u;
-/** The styles of ours, which tests ask for. */
 const OURS = new RegExp(`${String.fromCharCode(27)}\\[\\d{1,2}m`, 'g');
 
 const ID = `evt_${EVIL}`;
 let folder: ReturnType<typeof ownFolder>;
-/** A file name cannot be everything, but it can be this. */
 const DB = `shop ${EVIL.replaceAll('/', '')}.db`;
 
 beforeAll(async () => {
@@ -46,7 +44,6 @@ beforeAll(async () => {
   await inbox.accept(incoming({ id: `odd_${EVIL}`, body: `no JSON ${EVIL}` }), later());
   await inbox.close();
 
-  // What hookbox would not write itself, somebody else may have.
   const database = new Database(file);
   const evil = JSON.stringify({ [EVIL]: EVIL, error: EVIL, reason: EVIL });
   const counts = JSON.stringify({ [EVIL]: 1, done: 1 });

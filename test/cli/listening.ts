@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 /** A server on a port; `url` is that of `/webhooks` on it. */
 export interface Listening {
   readonly url: string;
-  /** Ends it, with what connections are left. */
   readonly close: () => Promise<void>;
 }
 

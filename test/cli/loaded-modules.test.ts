@@ -3,7 +3,6 @@ import { expect, it } from 'vitest';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { runHookbox } from './run-hookbox.ts';
 
-/** What a command loads, by the ends of their paths. */
 async function loadedBy(...args: readonly string[]): Promise<readonly string[]> {
   const into = scratchFile('modules');
   const hooks = new URL('watched-modules.ts', import.meta.url).href;

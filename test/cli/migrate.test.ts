@@ -27,7 +27,6 @@ function migrate(schema: string, ...args: readonly string[]): Promise<Ran> {
   return runHookbox(['migrate', '--schema', schema, ...args], { env: { HOOKBOX_DB: url } });
 }
 
-/** Whether the schema is as this hookbox needs it. */
 async function isUpToDate(schema: string): Promise<boolean> {
   await using inbox = postgresInbox(url, { schema, migrate: false });
   return inbox.get({ endpoint: 'default', id: 'evt_1' }).then(
@@ -36,7 +35,6 @@ async function isUpToDate(schema: string): Promise<boolean> {
   );
 }
 
-/** Of a script, the transactions in their order. */
 function transactionsOf(script: string): readonly string[] {
   return script.split(/(?<=^COMMIT;)\n+/m).filter((part) => part !== '');
 }
@@ -128,7 +126,6 @@ async function schemas(schema: string): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** Everything that tables are made of. */
 async function columnsOf(schema: string): Promise<readonly unknown[]> {
   const { rows } = await pool.query<Record<string, string>>(
     `SELECT table_name, column_name, data_type, is_nullable, collation_name, column_default

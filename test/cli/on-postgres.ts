@@ -12,7 +12,6 @@ export const PASSWORD = 'a-password-of-the-merchant';
 
 /** The server of the run, with a schema that has no inbox yet and a folder of its own for each test. */
 export class OnPostgres {
-  /** of the one who owns the server */
   url = '';
   /** how commands print it */
   shown = '';
@@ -20,7 +19,6 @@ export class OnPostgres {
   schema = '';
   cwd = '';
 
-  /** Runs a command on the inbox of the test. */
   hookbox(args: readonly string[], HOOKBOX_DB = this.url): Promise<Ran> {
     return runHookbox([...args, '--schema', this.schema], { cwd: this.cwd, env: { HOOKBOX_DB } });
   }
@@ -55,7 +53,6 @@ export class OnPostgres {
   }
 }
 
-/** For the tests of a file. */
 export function onPostgres(): OnPostgres {
   const there = new OnPostgres();
   beforeAll(async () => {

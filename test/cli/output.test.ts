@@ -24,7 +24,6 @@ describe('JSON output', () => {
   });
 });
 
-/** What a call writes to a stream. */
 function writtenTo(stream: NodeJS.WriteStream, work: () => void): string {
   const write = vi.spyOn(stream, 'write').mockReturnValue(true);
   try {

@@ -25,7 +25,6 @@ export async function replayAll(folder: string, url: string): Promise<MeasuredRe
   return { ...ran, peakKiB: Number(readFileSync(peak, 'utf8')) };
 }
 
-/** An endpoint that takes everything. */
 export function acceptingServer(): Promise<Listening> {
   return listening((request, response) => {
     request.resume();

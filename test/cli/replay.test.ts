@@ -13,7 +13,6 @@ import { recordingServer, statuses, type RecordingServer } from './recording-ser
 import { runHookbox, SECRET, type Ran } from './run-hookbox.ts';
 import { running } from './serving.ts';
 
-/** A folder with these events in its hookbox.db. */
 async function folderWith(
   events: readonly IncomingEvent[],
   more: (inbox: Inbox) => Promise<unknown> = async () => {},

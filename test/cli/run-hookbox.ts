@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { CommandEnd, CommandRequest } from './command-process.ts';
 
-/** What a command printed and how it ended. */
 export interface Ran {
   readonly code: number | null;
   readonly stdout: string;

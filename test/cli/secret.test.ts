@@ -2,7 +2,6 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { prompted } from '../../src/cli/shared/secret.ts';
 
-/** A prompt on which this is typed. */
 async function typed(keys: string): Promise<{ readonly answer: Promise<string>; readonly shown: () => string }> {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const answer = prompted('Signing secret: ', input, output);

@@ -4,19 +4,13 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished, vi } from 'vitest';
 import { startHookbox, type Ran, type RunOptions } from './run-hookbox.ts';
 
-/** A command that runs until it is stopped. */
 export interface Running {
   readonly child: ChildProcess;
-  /** the lines that it has printed so far */
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
-  /** Waits until a line of stdout has something in it. */
   line(has: string | RegExp): Promise<string>;
-  /** Waits until a line of stderr has something in it. */
   note(has: string | RegExp): Promise<string>;
-  /** Sends a signal, and waits for the end. */
   stop(signal: NodeJS.Signals): Promise<Ran>;
-  /** Waits for the end. */
   ended(): Promise<Ran>;
 }
 
@@ -47,7 +41,6 @@ export function running(args: readonly string[], options: RunOptions = {}): Runn
   };
 }
 
-/** `hookbox serve` on a port of its own, which listens already. */
 export async function serving(
   args: readonly string[],
   options: RunOptions = {},

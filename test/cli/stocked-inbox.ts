@@ -16,7 +16,6 @@ export const EXACT =
   '{"id":"evt_exact","type":"order.ready","created":"2026-01-01T00:00:00Z",' +
   '"data":{"total":12.50,"big":12345678901234567890,"name":"T\\u00e9a","name":"Tea","email":"ada@example.com"}}\n';
 
-/** What every test of `hookbox events` finds in its inbox, oldest first. */
 export const STOCKED = [
   'evt_pruned',
   'evt_done',
@@ -30,7 +29,6 @@ export const STOCKED = [
   'evt_other',
 ] as const;
 
-/** Fills the inbox in a file with an event of each kind. */
 export async function stockedInbox(file: string): Promise<void> {
   await using inbox = sqliteInbox(file);
   await stock(inbox);
@@ -53,7 +51,6 @@ export async function stock(inbox: Inbox): Promise<void> {
   await store(inbox, { ...orderEvent('evt_other'), endpoint: 'shop-2' });
 }
 
-/** A folder with a stocked `hookbox.db`, which the running test may change. */
 export async function stockedFolder(): Promise<string> {
   const folder = scratchFolder();
   await stockedInbox(join(folder, 'hookbox.db'));
@@ -67,7 +64,6 @@ export async function sharedStockedFolder(): Promise<Disposable & { readonly pat
   return folder;
 }
 
-/** A folder with so many dead events in its `hookbox.db`: dead_0, dead_1, … */
 export async function folderOfDead(count: number, parts: OrderEventParts = {}): Promise<string> {
   const folder = scratchFolder();
   const file = join(folder, 'hookbox.db');
@@ -78,7 +74,6 @@ export async function folderOfDead(count: number, parts: OrderEventParts = {}): 
   return folder;
 }
 
-/** Everything that would control a terminal. */
 export const STEERING = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 
 export function events(cwd: string, ...args: readonly string[]): Promise<Ran> {
@@ -90,7 +85,6 @@ export async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise
   return await look(inbox);
 }
 
-/** The lines of JSON that a command printed. */
 export function ndjson({ stdout }: Ran): readonly Readonly<Record<string, unknown>>[] {
   const lines = stdout.split('\n').filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);

@@ -52,7 +52,6 @@ describe('a table that grows', () => {
   });
 });
 
-/** As a terminal shows what `work` prints. */
 function onTerminal(columns: number | undefined, work: () => void): readonly string[] {
   const before = { isTTY: process.stdout.isTTY, columns: process.stdout.columns };
   Object.assign(process.stdout, { isTTY: true, columns });

@@ -14,7 +14,6 @@ import { recordingServer, statuses, type Recorded } from './recording-server.ts'
 import { runHookbox, SECRET, type RunOptions } from './run-hookbox.ts';
 import { running, serving } from './serving.ts';
 
-/** The only request that came. */
 function only(requests: readonly Recorded[]): Recorded {
   expect(requests).toHaveLength(1);
   return requests[0] as Recorded;
@@ -70,7 +69,7 @@ it.each(eventTypes)('gives each %s an order, cart or product of its own, unless 
   expect(one[path]).toMatch(new RegExp(`^${prefix}_[0-9A-Za-z]{16}$`));
   expect(other[path]).not.toBe(one[path]);
   const fixed = dataOf(fixture(type));
-  expect({ ...one, [path]: fixed[path] }).toEqual(fixed); // products of items too
+  expect({ ...one, [path]: fixed[path] }).toEqual(fixed);
   const related = await bodiesOf(type, { override: [`data.${path}=mine`] });
   expect([dataOf(related())[path], dataOf(related())[path]]).toEqual(['mine', 'mine']);
 });
@@ -147,7 +146,7 @@ it('says of what hookbox stores as invalid what does not fit, and of nothing els
   const ran = await runHookbox([...args, '--override', 'data.total="a secret total"']);
   const [stored, duplicate] = ran.stdout.trimEnd().split('\n');
   expect(stored).toMatch(/^200 {2}stored .* ms {2}invalid, stored as dead: data\.total: .*expected number/);
-  expect(duplicate).toMatch(/ ms$/); // of that it has kept what came first
+  expect(duplicate).toMatch(/ ms$/);
   expect(ran.stdout + ran.stderr).not.toContain('a secret total');
 
   const json = ['--json', '--remove', 'created'];
@@ -165,7 +164,7 @@ it('says of what hookbox stores as invalid what does not fit, and of nothing els
   }
   const other = await recordingServer(statuses(204));
   const elsewhere = await runHookbox(['trigger', '-', '--to', other.url], { input: body });
-  expect(elsewhere.stdout).toMatch(/^204 {2}accepted .* ms\n$/); // who knows what it has made of it
+  expect(elsewhere.stdout).toMatch(/^204 {2}accepted .* ms\n$/);
 });
 
 it('says so of what the schedule delivers', async () => {
@@ -186,7 +185,7 @@ it.each([
   const ran = await runHookbox(['trigger', 'order.ready', '--dry-run', '--count', '3', ...args]);
   expect(ran.code).toBe(0);
   const lines = ran.stderr.split('\n').slice(0, -1);
-  expect(lines).toHaveLength(added.length); // once, however many are made
+  expect(lines).toHaveLength(added.length);
   for (const path of added) expect(lines[0]).toContain(`note: --override ${path}=… adds a field`);
   if (instead !== '') expect(lines[0]).toContain(instead);
   const file = await runHookbox(['trigger', '-', '--dry-run', ...args], { input: fixture('order.ready') });

@@ -11,7 +11,6 @@ import { stockedFolder } from './stocked-inbox.ts';
 // The page is JSX, which Node does not run from its source.
 const fromSource = process.env['HOOKBOX_FROM_SOURCE'] === '1';
 
-/** `hookbox ui` on a port of its own, which listens already. */
 async function showing(args: readonly string[], options: RunOptions): Promise<Running & { readonly url: string }> {
   const ui = running(['ui', '--port', '0', ...args], options);
   const announced = await ui.note('hookbox shows hookbox.db at');
@@ -32,9 +31,7 @@ describe.skipIf(fromSource)('hookbox ui', () => {
     expect(list.status).toBe(200);
     expect(await list.text()).toContain('evt_dead_1');
     expect((await fetch(`${ui.url}assets/page.css`)).status).toBe(200);
-    // A site whose name was made to lead here.
     expect((await fetch(`${ui.url}events`, { headers: { 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(403);
-    // A proxy on this machine lets others reach it.
     expect((await fetch(`${ui.url}events`, { headers: { 'X-Forwarded-For': '192.0.2.1' } })).status).toBe(403);
 
     const event = await (await fetch(`${ui.url}events/default/evt_dead_1`)).text();
