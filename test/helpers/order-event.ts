@@ -40,3 +40,8 @@ export function orderEvent(id: string, parts: OrderEventParts = {}): IncomingEve
 export async function store(inbox: Inbox, ...events: readonly IncomingEvent[]): Promise<void> {
   for (const event of events) await inbox.accept(event, later());
 }
+
+/** As many different events as asked for: evt_0, evt_1, … */
+export function orderEvents(count: number, parts: (n: number) => OrderEventParts = () => ({})): IncomingEvent[] {
+  return Array.from({ length: count }, (_, n) => orderEvent(`evt_${n}`, parts(n)));
+}

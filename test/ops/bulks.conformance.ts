@@ -568,12 +568,9 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
     await expect(listBulks(inbox, { limit: 501 })).rejects.toThrow(ConfigurationError);
   });
 
-  it.each([
-    ['of nobody', (by: By) => ({ ...by, actor: ' ' })],
-    ['through an unknown way', (by: By) => ({ ...by, via: 'mail' as 'cli' })],
-  ])('a bulk action %s is refused, whatever it does', async (_, spoil) => {
+  it('a bulk action of nobody is refused, whatever it does', async () => {
     const { id } = await previewBulk(inbox, 'discard', {}, ADA);
-    const by = spoil(ADA);
+    const by = { ...ADA, actor: ' ' };
     await expect(previewBulk(inbox, 'rerun', {}, by)).rejects.toThrow(ConfigurationError);
     await expect(runBulk(inbox, id, by)).rejects.toThrow(ConfigurationError);
     await expect(cancelBulk(inbox, id, by)).rejects.toThrow(ConfigurationError);

@@ -12,7 +12,7 @@ import { pausedTypes, pauseType, resumeType } from '../../src/ops/pauses.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { later } from '../helpers/incoming-event.ts';
-import { orderEvent, store as storeIn } from '../helpers/order-event.ts';
+import { orderEvent, orderEvents, store as storeIn } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
 import { deliverDuring } from './deliver-during.ts';
@@ -311,7 +311,7 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
     });
 
     it('takes hundreds in several transactions that deliveries can come between, and counts them exactly', async () => {
-      await store.plantDead(...Array.from({ length: 350 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1' })));
+      await store.plantDead(...orderEvents(350, () => ({ order: 'ord_1' })));
       const erasing = eraseEntity(inbox, 'ord_1', ADA);
       const { taken, result } = await deliverDuring(inbox, erasing, (n) => ({ id: `new_${n}`, entity: null }));
       expect(taken).toBeGreaterThan(3);
@@ -320,7 +320,7 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
     });
 
     it('counts exactly what it has come to when it breaks down', async () => {
-      await store.plantDead(...Array.from({ length: 350 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1' })));
+      await store.plantDead(...orderEvents(350, () => ({ order: 'ord_1' })));
       const mend = await store.breaksAt(250);
       await operationsOf(inbox).note('export', ADA, { id: 'evt_3' }, {});
       await expect(eraseEntity(inbox, 'ord_1', ADA)).rejects.toThrow(InboxUnavailableError);
@@ -333,7 +333,7 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
     });
 
     it('says how far it is, step by step', async () => {
-      await store.plantDead(...Array.from({ length: 350 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1' })));
+      await store.plantDead(...orderEvents(350, () => ({ order: 'ord_1' })));
       const told: EraseProgress[] = [];
       await eraseEntity(inbox, 'ord_1', ADA, { onProgress: (progress) => void told.push(progress) });
       const last = Object.fromEntries(told.map((progress) => [progress.step, progress]));
@@ -348,7 +348,7 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
     it.each(['indexing', 'looking', 'erasing'] as const)(
       'stops while it is %s, and goes on when asked again',
       async (step) => {
-        await store.plantDead(...Array.from({ length: 1_200 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1' })));
+        await store.plantDead(...orderEvents(1_200, () => ({ order: 'ord_1' })));
         const stop = new AbortController();
         const { erased, audit } = await eraseEntity(inbox, 'ord_1', ADA, {
           signal: stop.signal,
@@ -384,39 +384,17 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       expect(await store.onDisk(SECRET)).toEqual([]);
     });
 
-    it('does not bring back what was invalid, with a valid body', async () => {
-      await storeIn(inbox, {
-        ...invalidThen(EVENT),
-        body: Buffer.from('{"type":"order.ready","data":{"id":"evt"}}'),
-      });
+    const unsigned = { ...EVENT, body: Buffer.from(`{"to":"${SECRET}"}`) };
+    const otherwise = { ...invalidThen(EVENT), body: Buffer.from('{"type":"order.ready","data":{"id":"evt"}}') };
+    it.each([
+      ['what was invalid, with a valid body', otherwise, EVENT, true, 'dead'],
+      ['the very bytes that were invalid once', invalidThen(EVENT), EVENT, false, 'dead'],
+      ['what nobody had signed, with a signature', { ...EVENT, verified: false }, unsigned, true, 'discarded'],
+    ] as const)('does not bring back %s', async (_, before, again, conflict, state) => {
+      await storeIn(inbox, before);
       expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1 });
-      expect(await inbox.accept(EVENT, later())).toEqual({ result: 'duplicate', conflict: true, replaced: false });
-      expect(await inbox.get(EVENT)).toMatchObject({
-        state: 'dead',
-        deadReason: 'invalid',
-        body: null,
-        entity: null,
-      });
-    });
-
-    it('does not bring back the very bytes that were invalid once', async () => {
-      await storeIn(inbox, invalidThen(EVENT));
-      expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1 });
-      expect(await inbox.accept(EVENT, later())).toEqual({ result: 'duplicate', conflict: false, replaced: false });
-      expect(await inbox.get(EVENT)).toMatchObject({
-        state: 'dead',
-        deadReason: 'invalid',
-        body: null,
-        entity: null,
-      });
-    });
-
-    it('does not bring back what nobody had signed, with a signature', async () => {
-      await storeIn(inbox, { ...EVENT, verified: false });
-      await eraseEntity(inbox, 'evt', ADA);
-      const signed = { ...EVENT, body: Buffer.from(`{"to":"${SECRET}"}`) };
-      expect(await inbox.accept(signed, later())).toEqual({ result: 'duplicate', conflict: true, replaced: false });
-      expect(await inbox.get(EVENT)).toMatchObject({ state: 'discarded', body: null });
+      expect(await inbox.accept(again, later())).toEqual({ result: 'duplicate', conflict, replaced: false });
+      expect(await inbox.get(EVENT)).toMatchObject({ state, body: null, entity: null });
       expect(await store.onDisk(SECRET)).toEqual([]);
     });
   });

@@ -8,7 +8,7 @@ import { operationsOf } from '../../src/ops/operations-of.ts';
 import { pruneEvents } from '../../src/ops/prune.ts';
 import { Child } from '../helpers/child.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
-import { orderEvent } from '../helpers/order-event.ts';
+import { orderEvent, orderEvents } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { FAILED, handled, key } from './events-in-states.ts';
 import { testPruning, type PrunedRow } from './pruning.conformance.ts';
@@ -63,7 +63,7 @@ it('passes over an event that is rerun between finding it and its turn', async (
 });
 
 it('indexes what came in behind that, as a processor does once a minute', async () => {
-  const events = Array.from({ length: 4 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n}` }));
+  const events = orderEvents(4, (n) => ({ order: `ord_${n}` }));
   await handled(inbox, { outcome: 'processed' }, ...events);
   const indexed = () => database.prepare('SELECT 1 FROM hookbox_terms').all().length;
   expect(indexed()).toBe(0);

@@ -10,7 +10,7 @@ import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
-import { ANY, attempt, FAILED, failure, handled, inStates, key, RETRY } from './events-in-states.ts';
+import { ANY, attempt, FAILED, failure, handled, key, RETRY } from './events-in-states.ts';
 
 const MINUTE_MS = 60_000;
 const NOW = START + 10 * MINUTE_MS;
@@ -33,23 +33,6 @@ export const testRetryNow = suite((open: () => Promise<RetriedStore>) => {
     kept = await open();
     inbox = kept.inbox;
   });
-
-  it.each(Object.keys(inStates) as (keyof typeof inStates)[])(
-    'one that is %s is retried now only if it waits for its next attempt',
-    async (state) => {
-      await inStates[state](inbox, kept.bury);
-      const before = await seen('evt');
-      const { lines: known } = await auditLines(inbox);
-      kept.notified = 0;
-      const { counts, audit } = await retryEventsNow(inbox, [key('evt')], ADA);
-      const retried = state === 'retrying';
-      expect(counts).toEqual(retried ? { done: 1 } : { 'not needed': 1 });
-      expect(await seen('evt')).toEqual(retried ? { ...before, dueAt: new Date(NOW) } : before);
-      expect(kept.notified > 0).toBe(retried);
-      const line = { seq: audit, act: 'retry-now', actor: 'ada', counts };
-      expect((await auditLines(inbox)).lines).toMatchObject([line, ...known]);
-    },
-  );
 
   it('its next attempt goes on where it was: the backoff after it is that of a second failure', async () => {
     await handled(inbox, RETRY, orderEvent('evt'));

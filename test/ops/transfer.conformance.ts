@@ -11,7 +11,7 @@ import { exportEvents } from '../../src/ops/export.ts';
 import { importEvents, type ImportReport } from '../../src/ops/import.ts';
 import { pausedTypes, pauseType, resumeType } from '../../src/ops/pauses.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
-import { orderEvent, store as storeIn } from '../helpers/order-event.ts';
+import { orderEvent, orderEvents, store as storeIn } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
 import { deliverDuring } from './deliver-during.ts';
@@ -285,7 +285,7 @@ export const testTransfer = suite((store: TransferStore) => {
     });
 
     it('is audited, with how many events it has handed out, also when it is not read to its end', async () => {
-      await storeAll(inbox, ...Array.from({ length: 450 }, (_, n) => orderEvent(`evt_${n}`)));
+      await storeAll(inbox, ...orderEvents(450));
       await exported(inbox, { states: ['pending'] });
       for await (const line of exportEvents(inbox, ADA)) if (line.includes('evt_20')) break;
       const stop = new AbortController();
