@@ -307,16 +307,16 @@ export async function bulkOutcome(
   const operations = operationsOf(inbox);
   const bulk = await operations.bulk(id);
   if (bulk === null) return null;
-  const tally = new Tally(bulk);
+  const parts: OutcomePart[] = [];
   for (let after: number | null = 0; after !== null;) {
     signal?.throwIfAborted();
     const part = await operations.outcomePart(id, after, STEP);
     if (part === null) return null;
-    tally.add(part);
+    parts.push(part);
     after = part.next;
-    if (after !== null) onProgress?.({ ...tally.outcome(), forgotten: 0 });
+    if (after !== null) onProgress?.({ ...outcomeOf(bulk, parts), forgotten: 0 });
   }
-  return tally.outcome();
+  return outcomeOf(bulk, parts);
 }
 
 export interface OutcomeAtFirst {
@@ -330,33 +330,17 @@ export async function outcomeAtFirst(inbox: AnyInbox, bulk: Bulk): Promise<Outco
   if (bulk.startedAt === null) return null;
   const part = await operationsOf(inbox).outcomePart(bulk.id, 0, STEP);
   if (part === null) return null;
-  const tally = new Tally(bulk);
-  tally.add(part);
-  const outcome = tally.outcome();
+  const outcome = outcomeOf(bulk, [part]);
   return part.next === null ? { outcome, ofFirst: null } : { outcome: { ...outcome, forgotten: 0 }, ofFirst: STEP };
 }
 
-class Tally {
-  readonly #done: number;
-  readonly #counts = Object.fromEntries(bulkFates.map((fate) => [fate, 0])) as Record<BulkFate, number>;
-  #again = 0;
-  #found = 0;
-
-  constructor({ counts }: Pick<Bulk, 'counts'>) {
-    this.#done = counts.done ?? 0;
-  }
-
-  add(part: OutcomePart): void {
-    for (const fate of bulkFates) {
-      this.#counts[fate] += part.counts[fate] ?? 0;
-      this.#found += part.counts[fate] ?? 0;
-    }
-    this.#again += part.again;
-  }
-
-  outcome(): BulkOutcome {
-    // During the run, `done` lags behind.
-    const acted = Math.max(this.#found, this.#done);
-    return { acted, counts: { ...this.#counts }, again: this.#again, forgotten: acted - this.#found };
-  }
+function outcomeOf({ counts: { done = 0 } }: Pick<Bulk, 'counts'>, parts: readonly OutcomePart[]): BulkOutcome {
+  const sum = (of: (part: OutcomePart) => number): number => parts.reduce((all, part) => all + of(part), 0);
+  const counts = Object.fromEntries(
+    bulkFates.map((fate) => [fate, sum((part) => part.counts[fate] ?? 0)]),
+  ) as BulkOutcome['counts'];
+  const found = Object.values(counts).reduce((all, count) => all + count);
+  // During the run, `done` lags behind.
+  const acted = Math.max(found, done);
+  return { acted, counts, again: sum(({ again }) => again), forgotten: acted - found };
 }

@@ -134,7 +134,8 @@ export async function* readableLines(
   exact: AsyncIterable<string>,
 ): AsyncGenerator<string, void> {
   const lineOf = format === 'csv' ? csvLine : jsonLine;
-  if (format === 'csv') yield SPREADSHEET_MARK + COLUMNS.map(([name]) => name).join(',');
+  if (format === 'csv')
+    yield SPREADSHEET_MARK + [...COLUMNS.map(([name]) => name), 'last_error', 'body_bytes'].join(',');
   for await (const line of exact) {
     const read = readExportLine(line);
     if ('fault' in read) throw new RangeError(`An event cannot be written as ${format}: ${read.fault}.`);
@@ -142,36 +143,59 @@ export async function* readableLines(
   }
 }
 
+/** What both readable formats tell of an event. */
+function factsOf(event: ExportedEvent) {
+  const { endpoint, id, type, entity, created, verified, state, deadReason, receivedMs, settledMs, dueMs } = event;
+  return {
+    endpoint,
+    id,
+    type,
+    entity,
+    created: timeOf(created?.ms ?? null),
+    verified,
+    state,
+    deadReason,
+    received: timeOf(receivedMs),
+    settled: timeOf(settledMs),
+    due: state === 'pending' ? timeOf(dueMs) : null,
+    attempts: event.begun,
+    failures: event.failures,
+    fingerprint: event.fingerprint,
+    redeliveries: event.redeliveries?.count ?? 0,
+    conflicts: event.conflict?.count ?? 0,
+    lastError: event.attempts.findLast(({ error }) => error !== null)?.error ?? null,
+  };
+}
+
 type Cell = string | number | boolean | null;
 
-const COLUMNS: readonly (readonly [name: string, of: (event: ExportedEvent) => Cell])[] = [
-  ['received', ({ receivedMs }) => timeOf(receivedMs)],
-  ['endpoint', ({ endpoint }) => endpoint],
-  ['id', ({ id }) => id],
-  ['type', ({ type }) => type],
-  ['about', ({ entity }) => entity],
-  ['created', ({ created }) => timeOf(created?.ms ?? null)],
-  ['state', ({ state }) => state],
-  ['dead_reason', ({ deadReason }) => deadReason],
-  ['settled', ({ settledMs }) => timeOf(settledMs)],
-  ['due', ({ state, dueMs }) => (state === 'pending' ? timeOf(dueMs) : null)],
-  ['attempts', ({ begun }) => begun],
-  ['failures', ({ failures }) => failures],
-  ['redeliveries', ({ redeliveries }) => redeliveries?.count ?? 0],
-  ['conflicts', ({ conflict }) => conflict?.count ?? 0],
-  ['verified', ({ verified }) => verified],
-  [
-    'last_error',
-    (event) => {
-      const error = lastErrorOf(event);
-      return error && `${error.name}: ${error.message ?? ''}`;
-    },
-  ],
-  ['body_bytes', ({ body }) => body?.byteLength ?? null],
+const COLUMNS: readonly (readonly [name: string, of: Exclude<keyof ReturnType<typeof factsOf>, 'lastError'>])[] = [
+  ['received', 'received'],
+  ['endpoint', 'endpoint'],
+  ['id', 'id'],
+  ['type', 'type'],
+  ['about', 'entity'],
+  ['created', 'created'],
+  ['state', 'state'],
+  ['dead_reason', 'deadReason'],
+  ['settled', 'settled'],
+  ['due', 'due'],
+  ['attempts', 'attempts'],
+  ['failures', 'failures'],
+  ['redeliveries', 'redeliveries'],
+  ['conflicts', 'conflicts'],
+  ['verified', 'verified'],
 ];
 
 function csvLine(event: ExportedEvent): string {
-  return COLUMNS.map(([, of]) => csvCell(of(event))).join(',');
+  const facts = factsOf(event);
+  const { lastError } = facts;
+  const cells: readonly Cell[] = [
+    ...COLUMNS.map(([, of]) => facts[of]),
+    lastError && `${lastError.name}: ${lastError.message ?? ''}`,
+    event.body?.byteLength ?? null,
+  ];
+  return cells.map(csvCell).join(',');
 }
 
 const FORMULA = /^[=+\-@\t\r\n]/;
@@ -184,31 +208,10 @@ export function csvCell(value: Cell): string {
 }
 
 function jsonLine(event: ExportedEvent): string {
-  const { endpoint, id, type, entity, created, verified, state, deadReason, receivedMs, settledMs, dueMs } = event;
-  const { begun: attempts, failures, fingerprint, redeliveries, conflict } = event;
-  const about = {
-    endpoint,
-    id,
-    type,
-    entity,
-    created: timeOf(created?.ms ?? null),
-    verified,
-    state,
-    deadReason,
-    received: timeOf(receivedMs),
-    settled: timeOf(settledMs),
-    due: state === 'pending' ? timeOf(dueMs) : null,
-    attempts,
-    failures,
-    fingerprint,
-    redeliveries: redeliveries?.count ?? 0,
-    conflicts: conflict?.count ?? 0,
-    lastError: lastErrorOf(event),
-    history: event.attempts.map(({ number, trigger, outcome, startedMs, endedMs, error }) => {
-      return { number, trigger, outcome, started: timeOf(startedMs), ended: timeOf(endedMs), error };
-    }),
-  };
-  return `${JSON.stringify(about).slice(0, -1)},${bodyField(event.body)}}`;
+  const history = event.attempts.map(({ number, trigger, outcome, startedMs, endedMs, error }) => {
+    return { number, trigger, outcome, started: timeOf(startedMs), ended: timeOf(endedMs), error };
+  });
+  return `${JSON.stringify({ ...factsOf(event), history }).slice(0, -1)},${bodyField(event.body)}}`;
 }
 
 /** In base64 unless it is JSON in UTF-8. */
@@ -218,10 +221,6 @@ function bodyField(body: Uint8Array | null): string {
   // Within JSON texts, line ends are escaped.
   if (text !== null) return `"body":${text.replaceAll(/[\r\n]+/g, ' ')}`;
   return `"bodyBase64":${JSON.stringify(Buffer.from(body).toString('base64'))}`;
-}
-
-function lastErrorOf({ attempts }: ExportedEvent): ExportedEvent['attempts'][number]['error'] {
-  return attempts.findLast(({ error }) => error !== null)?.error ?? null;
 }
 
 function timeOf(ms: number | null): string | null {

@@ -7,16 +7,6 @@ import { DEFAULT_ENDPOINT } from '../../processing/endpoint.ts';
 import type { BulkOutcome } from '../bulks.ts';
 import { number, listed, percent, plural } from './format.ts';
 
-interface ActWords {
-  readonly will: string;
-  readonly does: string;
-  readonly did: string;
-  readonly wasTo: string;
-  readonly done: string;
-  readonly notNeeded: string;
-  readonly changed: string;
-}
-
 export const ACT_WORDS = {
   rerun: {
     will: 'Will rerun',
@@ -45,7 +35,7 @@ export const ACT_WORDS = {
     notNeeded: 'unchanged: not pending, or already due',
     changed: 'unchanged: no longer in the expected state',
   },
-} as const satisfies Record<Act, ActWords>;
+} as const satisfies Record<Act, object>;
 
 export function actInWords(act: EventAct['act']): string {
   if (act === 'erase') return 'erased';
