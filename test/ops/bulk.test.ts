@@ -1,21 +1,18 @@
-import Database from 'better-sqlite3';
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import type Database from 'better-sqlite3';
+import { beforeEach, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { inboxOnFile, sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { cancelBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { rerunEvents } from '../../src/ops/act-on-events.ts';
-import { auditLines } from '../../src/ops/audit.ts';
+import { previewBulk, runBulk } from '../../src/ops/bulks.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { testBulks, type Written } from './bulks.conformance.ts';
 import { testBulkOutcomes } from './bulk-outcome.conformance.ts';
-import { bury, handled, invalidThen, key, plantDead } from './events-in-states.ts';
+import { bury, invalidThen, plantDead } from './events-in-states.ts';
 
 const NOW = START + 1_000;
-const DAY_MS = 24 * 3_600_000;
 const ADA: By = { actor: 'ada', reason: 'the shop was down', now: NOW };
 const UNLIMITED = { ratePerSecond: Infinity };
 
@@ -106,49 +103,6 @@ it('a run gives deliveries their turn', async () => {
   }
   expect(await running).toMatchObject({ state: 'done', counts: { done: 2_000 } });
   expect(turns.size).toBeGreaterThan(batches / 2);
-});
-
-it('no statement of an act or a bulk reads a whole table of events or of snapshots', async () => {
-  const seen = new Set<string>();
-  const watched = new Database(file, { verbose: (sql) => void seen.add(String(sql)) });
-  onTestFinished(() => void watched.close());
-  await using observed = sqliteInbox({ database: watched });
-  plant(['a', 'b']);
-  await store(inbox, orderEvent('c'), invalidThen(orderEvent('d')));
-  await handled(inbox, { outcome: 'processed' }, orderEvent('e'));
-  seen.clear();
-  const { audit } = await rerunEvents(observed, ['a', 'e'].map(key), ADA, { force: true });
-  const operations = operationsOf(observed);
-  await operations.recount(audit, {});
-  for (const [act, finish] of [
-    ['discard', runBulk],
-    ['rerun', cancelBulk],
-    ['rerun', runBulk],
-  ] as const) {
-    const id = await operations.createBulk(act, {}, ADA, false);
-    await operations.addToBulk(id, [1, 2, 3, 4, 5]);
-    await operations.sealBulk(id);
-    await finish(observed, id, ADA);
-  }
-  await operations.createBulk('discard', {}, { ...ADA, now: NOW + 15 * DAY_MS }, false);
-  await listBulks(observed, { before: 3 });
-  await operations.outcomePart(1, 0, 10);
-  await operations.actsOn(key('a'));
-  await auditLines(observed, { before: 3 });
-
-  const statements = [...seen].filter((sql) => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(sql));
-  expect(statements.length).toBeGreaterThan(30);
-  const scans = statements.flatMap((sql) =>
-    database
-      .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
-      .all()
-      // Bulks are acts of people: few. Types are stepped through (queue-statements.ts).
-      .filter(({ detail }) =>
-        /^SCAN (?!json_each|CONSTANT|\(|hookbox_migrations|hookbox_bulks$|bulks$|types$|acts$)/.test(detail),
-      )
-      .map(({ detail }) => `${detail}: ${sql.replaceAll(/\s+/g, ' ')}`),
-  );
-  expect([...new Set(scans)]).toEqual([]);
 });
 
 function plant(ids: readonly string[]): void {

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { counts } from '../../src/inbox/operator/counts.ts';
 import type { Access } from '../../src/inbox/sqlite/operator/access.ts';
 import { operatorTables } from '../../src/inbox/sqlite/operator/tables.ts';
@@ -9,11 +9,10 @@ import { operationsOf } from '../../src/ops/operations-of.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
-import { counted, DAY, MINUTE, NOON } from './counted.ts';
+import { DAY, MINUTE, NOON } from './counted.ts';
 import { testCounts, type CountedStore, type FilledEvents } from './counts.conformance.ts';
 import { testMarks } from './marks.conformance.ts';
 import { bury } from './events-in-states.ts';
-import { planOf } from './query-plan.ts';
 import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 
 function opened(file = scratchFile()) {
@@ -82,52 +81,3 @@ describe('coarsening', () => {
     expect(await operations.counts(0, NOON + DAY)).toHaveLength(Math.ceil(5_500 / 20 / 60) * 20);
   });
 });
-
-describe('query plans', () => {
-  /** What is read whole: indexes of events that need somebody, behind a limit; endpoints; and counts that coarsening keeps few. */
-  const READ_WHOLE = [
-    /^SCAN hookbox_events USING COVERING INDEX hookbox_events_(due_of_endpoint|retrying|leased)$/,
-    /^SCAN (hookbox_counts|hookbox_rejected USING (COVERING )?INDEX hookbox_rejected_latest)$/,
-    /^SCAN (CONSTANT ROW|one|endpoints|candidates|waiting|oldest( LEFT-JOIN)?|first|counted|\(subquery-\d+\))$/,
-  ];
-
-  async function scans(prepareFor: (database: Database.Database) => void = () => {}): Promise<string[]> {
-    const { database, operations } = opened();
-    prepareFor(database);
-    const prepare = vi.spyOn(database, 'prepare');
-    await operations.count([counted(NOON, 'stored', 'order.ready')]);
-    await operations.coarsen(NOON + DAY);
-    await operations.counts(NOON, NOON + DAY);
-    await operations.totals();
-    await operations.totalsIn([{ since: NOON, until: NOON + DAY }]);
-    await operations.gauges();
-    await operations.noteRejected([{ ...rejection, count: 1, at: NOON }]);
-    await operations.rejected(10);
-    for (const what of ['began', 'goes on', 'ends'] as const)
-      await operations.noteRelease({ name: 'v1', endpoint: 'default', at: NOON, what });
-    await operations.noteSecret({ endpoint: 'default', after: NOON, at: NOON });
-    await operations.marks(NOON, NOON + DAY);
-    await operations.ping();
-    const statements = prepare.mock.calls.map(([sql]) => sql);
-    prepare.mockRestore();
-    expect(statements.length).toBeGreaterThan(15);
-    return statements
-      .flatMap((sql) => planOf(database, sql))
-      .filter((line) => line.startsWith('SCAN') && !READ_WHOLE.some((allowed) => allowed.test(line)));
-  }
-
-  it('no statement reads a table whole that grows with the events or with time', async () => {
-    expect(await scans()).toEqual([]);
-  });
-
-  it.each([['aside'], ['due_of_type', 'due_of_endpoint'], ['retrying'], ['leased'], ['put_away']])(
-    'would tell if hookbox_events_%s were gone',
-    async (...indexes) => {
-      const drop = indexes.map((index) => `DROP INDEX hookbox_events_${index};`).join('');
-      const found = await scans((database) => database.exec(drop));
-      expect(found).toContain('SCAN hookbox_events');
-    },
-  );
-});
-
-const rejection = { endpoint: 'default', reason: 'signature-mismatch', bytes: 1, sha256: 'a', source: null };

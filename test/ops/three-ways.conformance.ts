@@ -63,8 +63,8 @@ const bulk = (act: Act): Way => ({
   },
   cli: [act, ...FOUND, '--yes', ...WHO],
   async page(page, inbox) {
-    await page.post('/bulks', { act, state: 'dead', error: 'shop is down', reason: by.reason });
-    await page.post('/bulks/1/run', { reason: by.reason, rate: '500' });
+    await page.post('/bulks', { act, state: 'dead', error: 'shop is down' });
+    await page.post('/bulks/1/run', { rate: '500' });
     await expect.poll(async () => (await getBulk(inbox, 1))?.state).toBe('done');
   },
 });
@@ -73,23 +73,23 @@ const ways: Readonly<Record<string, Way>> = {
   'rerun of one': {
     code: (inbox) => rerunEvents(inbox, [EVENT], by),
     cli: ['rerun', EVENT.id, ...WHO],
-    page: (page) => page.post(`/events/default/${EVENT.id}/rerun`, { reason: by.reason }),
+    page: (page) => page.post(`/events/default/${EVENT.id}/rerun`, {}),
   },
   'forced rerun of one': {
     code: (inbox) => rerunEvents(inbox, [DONE], by, { force: true }),
     cli: ['rerun', DONE.id, '--force', ...WHO],
-    page: (page) => page.post(`/events/default/${DONE.id}/rerun`, { reason: by.reason, force: 'yes' }),
+    page: (page) => page.post(`/events/default/${DONE.id}/rerun`, { force: 'yes' }),
   },
   'discard of one': {
     code: (inbox) => discardEvents(inbox, [EVENT], by),
     cli: ['discard', EVENT.id, ...WHO],
-    page: (page) => page.post(`/events/default/${EVENT.id}/discard`, { reason: by.reason }),
+    page: (page) => page.post(`/events/default/${EVENT.id}/discard`, {}),
   },
   'retry now of one': {
     before: retryLater,
     code: (inbox) => retryEventsNow(inbox, [LATER], by),
     cli: ['retry-now', LATER.id, ...WHO],
-    page: (page) => page.post(`/events/default/${LATER.id}/retry-now`, { reason: by.reason }),
+    page: (page) => page.post(`/events/default/${LATER.id}/retry-now`, {}),
   },
   'retry now of what a filter finds': {
     before: retryLater,
@@ -99,8 +99,8 @@ const ways: Readonly<Record<string, Way>> = {
     },
     cli: ['retry-now', '--retrying', '--yes', ...WHO],
     async page(page, inbox) {
-      await page.post('/bulks', { act: 'retry-now', retrying: 'yes', reason: by.reason });
-      await page.post('/bulks/1/run', { reason: by.reason, rate: '500' });
+      await page.post('/bulks', { act: 'retry-now', retrying: 'yes' });
+      await page.post('/bulks/1/run', { rate: '500' });
       await expect.poll(async () => (await getBulk(inbox, 1))?.state).toBe('done');
     },
   },
@@ -110,7 +110,7 @@ const ways: Readonly<Record<string, Way>> = {
     before: (inbox) => previewBulk(inbox, 'rerun', filter, { actor: 'grace' }),
     code: (inbox) => cancelBulk(inbox, 1, by),
     cli: ['rerun', '--cancel', '1', ...WHO],
-    page: (page) => page.post('/bulks/1/cancel', { reason: by.reason }),
+    page: (page) => page.post('/bulks/1/cancel', {}),
   },
   prune: {
     code: (inbox) =>
@@ -120,7 +120,6 @@ const ways: Readonly<Record<string, Way>> = {
       page.post('/maintenance/prune', {
         olderThanDays: '30',
         states: ['processed', 'dead'],
-        reason: by.reason,
         confirm: '100',
         typed: '100',
       }),
@@ -128,19 +127,18 @@ const ways: Readonly<Record<string, Way>> = {
   erase: {
     code: (inbox) => eraseEntity(inbox, 'ord_42', by),
     cli: ['erase', 'ord_42', '--yes', ...WHO],
-    page: (page) =>
-      page.post('/maintenance/erase', { entity: 'ord_42', reason: by.reason, confirm: '100', typed: 'ord_42' }),
+    page: (page) => page.post('/maintenance/erase', { entity: 'ord_42', confirm: '100', typed: 'ord_42' }),
   },
   'pause of a type': {
     code: (inbox) => pauseType(inbox, 'order.created', by),
     cli: ['pause', 'order.created', ...WHO],
-    page: (page) => page.post('/paused/pause', { type: 'order.created', endpoint: 'default', reason: by.reason }),
+    page: (page) => page.post('/paused/pause', { type: 'order.created', endpoint: 'default' }),
   },
   'resume of a type': {
     before: (inbox) => pauseType(inbox, 'order.created', { actor: 'grace' }),
     code: (inbox) => resumeType(inbox, 'order.created', by),
     cli: ['resume', 'order.created', ...WHO],
-    page: (page) => page.post('/paused/resume', { type: 'order.created', endpoint: 'default', reason: by.reason }),
+    page: (page) => page.post('/paused/resume', { type: 'order.created', endpoint: 'default' }),
   },
   'export for people': {
     async code(inbox) {
@@ -161,7 +159,6 @@ const ways: Readonly<Record<string, Way>> = {
     page: (page, _, moreLines) =>
       page.post('/maintenance/import', {
         trusted: 'yes',
-        reason: by.reason,
         file: new File([`${moreLines.join('\n')}\n`], 'more.ndjson'),
       }),
   },
@@ -203,6 +200,7 @@ function pageOf(inbox: Inbox): Page {
       for (const [name, values] of Object.entries(fields)) {
         for (const value of [values].flat()) body.append(name, value);
       }
+      body.set('reason', by.reason);
       body.set('csrf', tokenIn(await (await get('/maintenance')).text()));
       const answer = await app.request(`${ORIGIN}/ops${path}`, { method: 'POST', headers: { origin: ORIGIN }, body });
       expect(answer.status, await answer.clone().text()).toBeLessThan(400);
