@@ -2,7 +2,9 @@ import type Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { prunableStates } from '../../src/inbox/event.ts';
-import { noteOutOfOrder } from '../../src/inbox/sqlite/operator/search-indexes.ts';
+import { noteOutOfOrder } from '../../src/inbox/operator/finding/indexes.ts';
+import { runAtOnce } from '../../src/inbox/operator/sql.ts';
+import { rowsOf, sqlite } from '../../src/inbox/sqlite/operator/access.ts';
 import * as ops from '../../src/ops/index.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
@@ -40,7 +42,7 @@ async function plansOf(work: Work, analysed = false, prepare?: (database: Databa
 
 const lookingFor: Work = async (inbox, database) => {
   await busyShop({ inbox, ...sqliteShop(database) }, 60);
-  noteOutOfOrder(database, 20, 30);
+  runAtOnce(noteOutOfOrder({ rows: (asked) => rowsOf(database, asked) }, sqlite, 20, 30));
   while ((await operationsOf(inbox).indexNew(20)) !== 0);
   for (const filter of everyFilter()) {
     const page = await ops.listEvents(inbox, filter, { limit: 3 });
