@@ -26,8 +26,8 @@ export interface By {
 /** The operators' actions on events. */
 export type Act =
   /**
-   * Run the handler again. This applies to dead events, to ignored and discarded events that you ask for, and, with
-   * `force`, to processed events.
+   * Run the handler again, for dead events. Ignored and discarded events must be asked for; processed events need
+   * `force`.
    */
   | 'rerun'
   /** Discard dead and pending events, so that no handler runs. */
@@ -42,19 +42,18 @@ export type ActResult =
   /** No event has this key. */
   | 'unknown'
   /**
-   * The action does not apply to the event's state. For example, it was already done, the event is being processed,
-   * or the event is processed and `force` is not set. Retry now applies only to a pending event that is due later.
+   * The action does not apply to the event's state; for example, the event is being processed. Retry now needs a
+   * pending event that is due later.
    */
   | 'not needed'
   /** The event is not in one of `states`, for example because another operator discarded it. */
   | 'changed'
   /**
-   * The body does not fit the current schemas either, so the event cannot be rerun. A `dead(invalid)` event cannot be
-   * discarded either, because a discarded event must have a type and a time. The event stays dead. After it is pruned
-   * or erased, it is a tombstone and no longer counts as dead.
+   * The body does not fit the current schemas, so the event cannot be rerun. An invalid event cannot be discarded
+   * either, because a discarded event has a type and a time. The event stays dead until it is pruned or erased.
    */
   | 'still invalid'
-  /** The body is gone, so the event cannot be rerun. An invalid event without a body cannot be discarded either. */
+  /** The body is gone, so the event cannot be rerun, and an invalid event cannot be discarded. */
   | 'pruned';
 
 /** How many events had each result. */
@@ -71,10 +70,7 @@ export interface ActReport {
 
 /** The options of an action. */
 export interface ActOptions {
-  /**
-   * Act only on events in these states, such as the state that the operator saw. Other events stay unchanged and are
-   * reported as `changed`.
-   */
+  /** Act only on events in these states. Other events are reported as `changed`. */
   readonly states?: readonly EventState[];
   /**
    * `true` lets a rerun include processed events, whose handlers then run once more.
@@ -86,17 +82,11 @@ export interface ActOptions {
   readonly entity?: EntityOf;
 }
 
-/**
- * A bulk action: one action on all events that matched a filter at one moment. Events that arrive later are not
- * included.
- */
+/** One action on all events that matched a filter at one moment, without later events. */
 export interface Bulk {
   readonly id: number;
   readonly act: Act;
-  /**
-   * A `previewed` bulk action waits for `runBulk`. If the process that ran a bulk action is gone, any process can
-   * resume the bulk action.
-   */
+  /** A `previewed` bulk action waits for `runBulk`. If its process is gone, any process can resume it. */
   readonly state: 'previewed' | 'running' | 'done' | 'cancelled';
   readonly filter: EventFilter;
   readonly force: boolean;
@@ -111,7 +101,7 @@ export interface Bulk {
   /** The numbers of events at the time of the preview. */
   readonly breakdown: {
     readonly states: Readonly<Partial<Record<EventState, number>>>;
-    /** By type; `invalid` counts events without a readable type, and `other` counts types after the first hundred. */
+    /** By type; `invalid` has no readable type, and `other` counts types after the first hundred. */
     readonly types: Readonly<Record<string, number>>;
     readonly deadReasons: Readonly<Partial<Record<DeadReason, number>>>;
     /** By endpoint; `other` counts endpoints after the first hundred. */
@@ -122,10 +112,7 @@ export interface Bulk {
   readonly counts: ActCounts;
   /** The `seq` of the audit line. `null` before the first run. */
   readonly audit: number | null;
-  /**
-   * For a `running` bulk action that stopped early: `reported` if its process reported the stop, `silent` if its
-   * process died. `null` while a process is running the bulk action.
-   */
+  /** Why a `running` bulk action stopped: `reported` by its process, or `silent` because its process died. */
   readonly stopped: 'reported' | 'silent' | null;
 }
 
@@ -140,36 +127,26 @@ export interface StoredBulk extends Omit<Bulk, 'stopped'> {
 
 /** Acts on stored events. The transaction of an action also writes its audit line. */
 export interface Acts {
-  /** Acts on at most 500 events whose bodies total at most 512 KiB, or on one event of any size, in one transaction. */
+  /** At most 500 events whose bodies total 512 KiB, or one event of any size, in one transaction. */
   act(act: Act, keys: readonly EventKey[], by: By, options: ActOptions): Promise<ActReport>;
   /** Begins a bulk action. `addToBulk` adds events to the bulk action, and `sealBulk` makes it ready to run. */
   createBulk(act: Act, filter: EventFilter, by: By, force: boolean): Promise<number>;
-  /**
-   * Adds at most 1,000 events to a bulk action. Each event is added only once, and only if the action currently applies
-   * to it.
-   */
+  /** Adds at most 1,000 events. Each event is added once, if the action applies to it now. */
   addToBulk(id: number, seqs: readonly number[]): Promise<void>;
   sealBulk(id: number): Promise<StoredBulk>;
   bulk(id: number): Promise<StoredBulk | null>;
   /** Lists bulk actions, newest first. */
   bulks(page: PageRequest): Promise<readonly StoredBulk[]>;
   /**
-   * Acts on up to `limit` (at most 1,000) events of a bulk action that have no result yet, oldest first, and stores the
-   * results in the same transaction. The function acts on fewer events if the work is slow. A bulk action that has
-   * ended stays unchanged.
+   * Acts on up to `limit` (at most 1,000) events without a result, oldest first, and stores the results in the same
+   * transaction. Slow work ends it early.
    */
   advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
   /** Records that the process that runs a bulk action is alive, or is stopping. */
   reportBulk(id: number, stops: boolean): Promise<void>;
-  /**
-   * Returns the current states of up to 1,000 events of a bulk action, starting after a position. `null` if the bulk
-   * action does not exist.
-   */
+  /** The current states of up to 1,000 events after a position. `null` if the bulk action does not exist. */
   outcomePart(id: number, after: number, limit: number): Promise<OutcomePart | null>;
-  /**
-   * Cancels a bulk action. Events that the bulk action has not acted on yet do not change. A bulk action that has ended
-   * stays unchanged.
-   */
+  /** The remaining events do not change. A bulk action that has ended stays unchanged. */
   cancelBulk(id: number, by: By): Promise<StoredBulk>;
 }
 

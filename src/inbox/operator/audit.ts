@@ -26,9 +26,8 @@ export interface AuditLine {
   readonly act: string;
   readonly reason: string | null;
   /**
-   * The target as JSON: a filter, ids or a file. For actions on events, this is `{ endpoint, ids }`, or `{ events }`
-   * with a list of such objects. For a bulk action, this is `{ bulk, filter, total }`. For a forced action, this also
-   * contains `force: true`.
+   * The target as JSON: a filter, ids or a file. Actions on events have `{ endpoint, ids }`, or `{ events }` with a
+   * list of these; bulk actions have `{ bulk, filter, total }`. Forced actions also have `force: true`.
    */
   readonly filter: unknown;
   /** The number of events by result. */
@@ -50,8 +49,8 @@ export interface AuditPage {
   /** Newest first. */
   readonly lines: readonly AuditLine[];
   /**
-   * Pass this value as `before` to get the next page. `null` on the last page. With a filter, hookbox examines at most
-   * 5,000 lines for each page, so even a page without lines may have a `next`.
+   * Pass this value as `before` to get the next page; `null` on the last page. With a filter, hookbox examines at most
+   * 5,000 lines for each page, so a page without lines may have a `next`.
    */
   readonly next: number | null;
 }
@@ -69,7 +68,7 @@ export interface EventAct extends Pick<AuditLine, 'actor' | 'via' | 'reason'> {
 }
 
 export interface Audit {
-  /** Writes an audit line. Actions that change events write their audit line in the same transaction as the change. */
+  /** Actions that change events write their audit line in the same transaction. */
   note(act: string, by: By, filter: unknown, counts: Readonly<Record<string, number>>): Promise<number>;
   /** Replaces the counts of an audit line. Does nothing if the line does not exist. */
   recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;

@@ -43,9 +43,7 @@ export interface Counts {
   count(rows: readonly CountRow[]): Promise<void>;
   /** Returns the counts for the minutes and hours that begin in a span, oldest first. */
   counts(since: number, until: number): Promise<readonly CountRow[]>;
-  /**
-   * Returns the all-time totals. These totals never decrease, even when the counts for minutes and hours are removed.
-   */
+  /** The all-time totals never decrease. */
   totals(): Promise<readonly CountTotal[]>;
   /**
    * Returns the totals for each span.
@@ -65,15 +63,14 @@ export interface Counts {
   /** Lists rejected deliveries, newest first. */
   rejected(limit: number): Promise<readonly RejectedDelivery[]>;
   /**
-   * Writes and removes a row, to test whether deliveries can be stored.
+   * Tests whether deliveries can be stored.
    *
    * @throws InboxUnavailableError within two seconds if the inbox cannot store deliveries
    */
   ping(): Promise<void>;
   /**
-   * Merges per-minute counts from before `before` into hourly counts, removes hourly counts more than 400 days older
-   * than `before`, and keeps `totals` fast. The function works in small steps. Call this function every few minutes,
-   * with the time one day ago.
+   * Merges counts by minute from before `before` into hours, and removes hours more than 400 days older. Call it every
+   * few minutes, with the time one day ago.
    */
   coarsen(before: number): Promise<void>;
 }

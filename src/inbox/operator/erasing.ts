@@ -11,27 +11,26 @@ import { byTables, changeAgain, wait, type OperatorTables, type Statement } from
 /** The result of {@link eraseEntity}. */
 export interface EraseReport {
   /**
-   * The number of events whose bodies and errors were erased. This number includes pending events, and events of other
-   * entities if their conflicting bodies were about this entity.
+   * The number of erased events, including pending events, and events of other entities whose conflicting bodies were
+   * about this entity.
    */
   readonly erased: number;
-  /** The number of events whose handlers are running. Call `eraseEntity` again when these handlers have finished. */
+  /** The number of events whose handlers are running. Call `eraseEntity` again when they have finished. */
   readonly inProcessing: number;
   /**
-   * The `seq` of the audit line, which contains only a hash of the entity's name. `null` for a dry run, or if the
-   * erasure was stopped before it began.
+   * The `seq` of the audit line, which has only a hash of the entity's name. `null` for a dry run, or if nothing was
+   * begun.
    */
   readonly audit: number | null;
   /**
-   * `true` if the write-ahead log was emptied. `false` if another process was reading the log; in that case, call
-   * `eraseEntity` again or wait for a later checkpoint. A dry run empties the log only if it finds no events, and
-   * otherwise returns `false`. `null` on Postgres: there, VACUUM removes the rows, and the settings of the database
-   * determine how long logs, standbys and archives keep the data.
+   * Whether the write-ahead log was emptied. If `false`, another process was reading the log: call `eraseEntity` again
+   * or wait for a later checkpoint. A dry run empties the log only if it finds no events. `null` on Postgres, where
+   * VACUUM removes the rows, and settings determine how long logs, standbys and archives keep the data.
    */
   readonly logEmptied: boolean | null;
 }
 
-/** The progress of {@link eraseEntity}, which first indexes new events, then examines events, and then erases them. */
+/** {@link eraseEntity} first indexes new events, then examines events, and then erases them. */
 export type EraseProgress =
   | { readonly step: 'indexing'; readonly left: number }
   | { readonly step: 'looking'; readonly examined: number; readonly found: number }
@@ -45,19 +44,14 @@ export interface EraseOptions {
    * @defaultValue `false`
    */
   readonly dryRun?: boolean;
-  /**
-   * Stops after the current batch. The report then contains the numbers so far. To continue, call `eraseEntity` again.
-   */
+  /** Stops after the current batch; the report has the numbers so far. To continue, call `eraseEntity` again. */
   readonly signal?: AbortSignal;
   /** Called with the progress. */
   readonly onProgress?: (progress: EraseProgress) => void;
 }
 
 export interface Erasure {
-  /**
-   * Erases all data about an entity (see `EventFilter.entity`). Call `indexNew` first, because `erase` does not find
-   * events that are not indexed.
-   */
+  /** Erases all data about an entity. It finds only indexed events, so call `indexNew` first. */
   erase(entity: string, by: By, options: EraseOptions): Promise<EraseReport>;
 }
 

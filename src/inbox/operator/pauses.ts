@@ -23,10 +23,7 @@ export interface Pause extends StoredPause {
 
 /** Pauses of types. The transaction of each also writes its audit line. */
 export interface Pauses {
-  /**
-   * Pauses a type. `changed` is `false` if the type was already paused, in which case the earlier pause stays
-   * unchanged.
-   */
+  /** If the type was already paused, `changed` is `false`, and the earlier pause stays. */
   pauseType(lane: EndpointType, by: By): Promise<{ readonly pause: StoredPause; readonly changed: boolean }>;
   /** Resumes a type. Returns the pause that was ended, or `null` if there was none. */
   resumeType(lane: EndpointType, by: By): Promise<StoredPause | null>;

@@ -35,8 +35,7 @@ export interface Pruning {
   /** Counts the events that match the criteria, up to `limit`, which may be `Infinity`. */
   prunable(criteria: PruneCriteria, limit: number, options?: CountOptions): Promise<number>;
   /**
-   * Turns up to `limit` events into tombstones in one transaction. The transaction ends early if it would otherwise
-   * block the writer for long.
+   * Turns up to `limit` events into tombstones in one transaction, which ends early rather than block the writer.
    *
    * @param progress - where the previous step ended, and the audit line whose count of `pruned` grows
    */

@@ -24,9 +24,7 @@ export interface EventSummary extends EventKey {
   readonly redeliveries: number;
   /** How many times the service sent a different body with the event's id. */
   readonly conflicts: number;
-  /**
-   * The latest error of the event. For an invalid event, the places in its body that do not fit the current schemas.
-   */
+  /** The latest error. For an invalid event, the places in its body that do not fit the current schemas. */
   readonly lastError: { readonly name: string; readonly message: string } | null;
   /** The group of dead events that this event belongs to. `null` for a tombstone. */
   readonly fingerprint: string | null;
@@ -42,11 +40,11 @@ export interface EventPage {
   readonly next: number | null;
   /** In the order `failed`, pass this value as `beforeAt` to get the next page. */
   readonly nextAt?: Date;
-  /** How many events hookbox examined for this page. A page may contain few or no events and still have a `next`. */
+  /** How many events were examined. A page with few or no events may still have a `next`. */
   readonly examined: number;
 }
 
-/** Dead events whose last errors are the same except for ids, numbers and quoted text. Tombstones are in no group. */
+/** Dead events whose errors differ only in ids, numbers and quoted text. Tombstones are in no group. */
 export interface DeadGroup {
   readonly fingerprint: string;
   readonly reason: DeadReason;
@@ -92,10 +90,7 @@ export interface EventCount {
   readonly count: number;
   /** `true` if there are more events than `count`. */
   readonly more: boolean;
-  /**
-   * `true` if the count ended before all events were examined, for a reason other than the limit. There may be more
-   * events than `count`.
-   */
+  /** `true` if the count ended early for another reason, so there may be more events than `count`. */
   readonly cut: boolean;
 }
 
@@ -107,46 +102,43 @@ export interface FoundName {
 
 export interface Search {
   /**
-   * Searches events, newest first unless another order is set. For each page, the inbox examines at most a few thousand
-   * events.
+   * For each page, the inbox examines at most a few thousand events.
    *
    * @throws `signal.reason` if the signal is aborted
    */
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /**
-   * Counts up to 10,000 events. The function examines at most `examined` events, 20,000 by default; with 0, it examines
-   * no events and returns the number only if an index provides it.
+   * Counts up to 10,000 events, and examines at most `examined` (20,000 by default). With 0, only an index can provide
+   * the number.
    *
    * @throws `signal.reason` if the signal is aborted
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
-   * Returns the names that begin with a text, in alphabetical order. The names are event ids, entity names, ids in
-   * entity names, and merchants. The case of the letters A to Z is ignored. `limit` is the maximum number of names of
-   * each kind.
+   * The event ids, entity names, ids in these, and merchants that begin with a text, in alphabetical order, ignoring
+   * the case of A to Z. At most `limit` of each kind.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
   /** Returns the summary of one event, or `null` if the event is unknown. */
   summary(key: EventKey): Promise<EventSummary | null>;
   /**
-   * Returns the groups of dead events, largest first. At most 200.
+   * Largest first, at most 200.
    *
    * @throws `signal.reason` if the signal is aborted
    */
   deadGroups(request?: Abortable): Promise<readonly DeadGroup[]>;
   /**
-   * Adds one batch of new events to the index of entities and merchants. Returns the number of events that are left to
-   * index. Deliveries do not wait for this work, and a search also finds events that are not indexed yet.
+   * Adds one batch of new events to the index of entities and merchants, and returns how many are left. A search also
+   * finds events that are not indexed.
    *
-   * @param upTo - the `seq` of the last event to index; without it, the returned number also counts events that arrive
-   * in the meantime, so it may never reach 0
+   * @param upTo - the `seq` of the last event to index; without it, the number may never reach 0
    */
   indexNew(limit: number, upTo?: number): Promise<number>;
 }
 
 /**
- * Conditions for events. An event must match all of these conditions. An empty list matches no event. hookbox throws
- * for unknown conditions, texts longer than 1,000 characters and lists with more than 100 values.
+ * An event must match all conditions. An empty list matches no event. hookbox throws for unknown conditions, texts
+ * longer than 1,000 characters and lists with more than 100 values.
  */
 export interface EventFilter {
   readonly endpoint?: string;
@@ -160,20 +152,20 @@ export interface EventFilter {
   readonly states?: readonly EventState[];
   /** Dead for one of these reasons. */
   readonly deadReasons?: readonly DeadReason[];
-  /** Received at or after this time. The result is exact unless the receiver's clock was wrong by more than an hour. */
+  /** Received at or after this time; exact unless the receiver's clock was wrong by more than an hour. */
   readonly since?: Date;
   /** Received before this time. */
   readonly until?: Date;
   /**
-   * Last failed at or after this time. A dead event matches by the time when it became dead, as long as its body is
-   * stored. A retrying event matches by the end of its last attempt. Other events do not match.
+   * Last failed at or after this time: when a dead event with a body became dead, or when the last attempt of a
+   * retrying event ended. Other events do not match.
    */
   readonly failedSince?: Date;
   /** Last failed before this time. */
   readonly failedUntil?: Date;
   /**
-   * The name of an entity (`order:mer_7:ord_42`), or the id in that name (`ord_42`). For an event without an entity:
-   * the name that `entityOf` returns, or the `id`, `order_id`, `cart_id` or `product_id` in its data.
+   * The name of an entity (`order:mer_7:ord_42`), or the id in it (`ord_42`). For an event without an entity: the name
+   * that `entityOf` returns, or the `id`, `order_id`, `cart_id` or `product_id` in its data.
    */
   readonly entity?: string;
   /** The `merchant_id` in the data of the event. */
@@ -182,10 +174,7 @@ export interface EventFilter {
   readonly error?: string;
   /** Text in the id, type, entity name or latest error of the event, ignoring case. Bodies are not searched. */
   readonly text?: string;
-  /**
-   * The fingerprint of a group of dead events or, with `retrying: true`, of a group of retrying events. Tombstones
-   * never match.
-   */
+  /** The group of a dead event or, with `retrying: true`, of a retrying event. Tombstones never match. */
   readonly fingerprint?: string;
   /** Ignored at or after this time because no processor handled its type. */
   readonly ignoredSince?: Date;
@@ -195,10 +184,7 @@ export interface EventFilter {
   readonly redelivered?: boolean;
   /** Whether a different body was delivered with the id of the event. */
   readonly conflict?: boolean;
-  /**
-   * The id of a bulk action that acted on the event. hookbox keeps the list of these events for a week after the bulk
-   * action ends.
-   */
+  /** The id of a bulk action that acted on the event; kept for a week after the bulk action ends. */
   readonly bulk?: number;
   /** Values in the body of the event, if the body is still stored. At most 8. */
   readonly body?: readonly BodyCondition[];
@@ -208,16 +194,13 @@ export interface EventFilter {
 export interface BodyCondition {
   /** The path from the root: names joined by dots, and `[n]` for an index from 0, as in `data.items[0].name`. */
   readonly path: string;
-  /**
-   *  The value as text: the text of a string, or `true`, `false`, `null` or a number. `12.5` and `12.50` are the same
-   *  number.
-   */
+  /** The text of a string, or `true`, `false`, `null` or a number. `12.5` and `12.50` are the same number. */
   readonly value: string;
 }
 
 /**
- * The order of a search. `newest` and `oldest` sort by arrival. `failed` lists only dead events that are not
- * tombstones, most recently dead first. Each order uses an index.
+ * `newest` and `oldest` sort by arrival. `failed` lists only dead events that are not tombstones, most recently dead
+ * first.
  */
 export type SearchOrder = 'newest' | 'oldest' | 'failed';
 

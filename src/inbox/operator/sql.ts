@@ -3,6 +3,7 @@ import type { Counting } from '../rules/counted.ts';
 import type { ErasePlan } from '../rules/erasing.ts';
 import type { EventMove } from '../rules/operator-acts.ts';
 import type { Queue } from '../rules/store.ts';
+import type { SharedTables } from '../shared-tables.ts';
 import { authorOf, type Author, type By } from './acts.ts';
 import type { ExportedEvent, ExportedMark } from './transfer.ts';
 
@@ -14,28 +15,8 @@ export interface Statement {
   readonly values?: readonly unknown[];
 }
 
-export const sharedTables = [
-  'events',
-  'attempts',
-  'entities',
-  'audit',
-  'event_acts',
-  'counts',
-  'count_sums',
-  'rejected',
-  'marks',
-  'pauses',
-  'terms',
-  'progress',
-  'redeliveries',
-  'conflicts',
-  'bulks',
-  'bulk_events',
-  'imported',
-] as const;
-
 export interface Dialect {
-  readonly t: Readonly<Record<(typeof sharedTables)[number], string>>;
+  readonly t: SharedTables;
   readonly keyIs: (id: string, endpoint: string, row?: string) => string;
   readonly anyOf: (column: string, parameter: string, type: 'bigint' | 'text') => string;
   /** Joins the row that has a primary key. Postgres must not plan to read the table. */

@@ -28,13 +28,12 @@ export interface ExportPage {
 
 export interface Transfer {
   /**
-   * Returns the lines of an export between its first and last line, a few at a time, oldest events first. Events that
-   * arrive later are not included. Without a filter, high-water marks follow the events. With a filter, an import
-   * derives the marks from the events.
+   * The lines between the first and the last one, a few at a time, oldest events first, without later events. Marks
+   * follow the events if there is no filter; otherwise an import derives them.
    */
   exportPages(filter: EventFilter): AsyncGenerator<ExportPage, void>;
   /**
-   * Imports events in one transaction, in the given order.
+   * In one transaction, in the given order.
    *
    * @param options - the audit line whose counts grow; a dry run only checks which events exist
    */

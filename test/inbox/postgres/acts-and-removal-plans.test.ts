@@ -1,4 +1,4 @@
-/** Acts, bulks, removal and transfer go by an index, however many events there are and whatever Postgres believes of them. */
+/** Every statement uses an index, whatever the statistics of Postgres say. */
 import { expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { prunableStates } from '../../../src/inbox/event.ts';
@@ -23,7 +23,6 @@ const EVENTS = 60_000;
 
 const bodyOf = (id: string): Buffer => Buffer.from(JSON.stringify({ id, other: 1 }));
 
-/** Asks for everything that this is about, of a few events. */
 async function everything(inbox: Inbox, round: string): Promise<void> {
   const named = (name: string) => orderEvent(`${round} ${name}`, { order: `${round}_${name}` });
   await inbox.announce({ endpoints: '*', types: '*' }, START, null);
@@ -79,7 +78,7 @@ it('no statement reads a whole table, whatever the statistics say', { timeout: 3
       return null;
     }),
   );
-  /** Bulks are acts of people, and what is large about them is another table. */
+  /** A person starts a bulk, so there are few. */
   const isOfFew = (text: string) => text.includes(t.bulks) && text.includes("state = '");
   const scans = () =>
     planFaults(
@@ -92,7 +91,7 @@ it('no statement reads a whole table, whatever the statistics say', { timeout: 3
   expect(seen.size).toBeGreaterThan(80);
   await pool.query(`ANALYZE ${all}`);
   expect(await scans()).toEqual([]);
-  // Statistics of next to nothing, and many events.
+  // The statistics are of an almost empty inbox.
   await pool.query(
     `INSERT INTO ${t.events} (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body)
      SELECT 'endpoint_' || n % 3, 'filled_' || n, 'order.ready', n, 0, 'filled_' || n, n % 4096, true, n, '{}'

@@ -28,7 +28,7 @@ testBulks('bulks in Postgres', async () => {
   const { pool, t, open, join } = schema();
   const inbox = await open();
   const ofSchema = t.events.slice(0, t.events.indexOf('.'));
-  // What leaves the shelf becomes pending, whoever moves it.
+  // An event that leaves the shelf becomes pending.
   await pool.query(`
     CREATE TABLE ${ofSchema}.moves (seq bigint, was text);
     CREATE FUNCTION ${ofSchema}.log_move() RETURNS trigger LANGUAGE plpgsql AS
@@ -91,7 +91,6 @@ testBulkOutcomes('what became of bulks in Postgres', async () => {
   return inbox;
 });
 
-/** An inbox with dead events and a bulk about them, whose statements are seen or interfered with from then on. */
 async function withBulk(count: number, interfere: (text: string) => Interference) {
   const { pool, t, open } = schema();
   let isArmed = false;
@@ -136,7 +135,7 @@ it.each(['lost', 'unanswered'] as const)(
   },
 );
 
-/** On a machine that is slow for a moment a batch ends early, and the rest is another one's: here no time passes. */
+/** A slow machine ends a batch early, so no time passes here. */
 async function inOneBatch(inbox: Inbox<never>, id: number, limit: number) {
   const time = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
   try {
@@ -156,7 +155,7 @@ it.each(['dead', 'pending'] as const)(
     });
     await inbox.announce({ endpoints: '*', types: '*' }, START, null);
     if (state === 'pending') {
-      // Each lets go of another of its entity.
+      // Each event holds back another one.
       const waiting = Array.from({ length: 1_000 }, (_, n) =>
         orderEvent(`evt_${n}`, { order: `ord_${n % 400}`, createdAt: n }),
       );

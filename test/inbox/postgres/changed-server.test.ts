@@ -138,7 +138,7 @@ it('a list goes by nothing that it knows of a server that is gone, whose last nu
   const t = tablesIn(schema);
   for (const id of ['a', 'b', 'c']) await inbox.accept(incoming({ id }), later());
   expect(await inbox.list()).toHaveLength(3);
-  // The successor has never heard of the last two, and the connections are gone.
+  // The successor lacks the last two events, and the connections are gone.
   await pool.query(
     `DELETE FROM ${t.queue} WHERE seq > 1; DELETE FROM ${t.events} WHERE seq > 1;
      ALTER TABLE ${t.events} ALTER COLUMN seq RESTART WITH 2`,
@@ -147,7 +147,7 @@ it('a list goes by nothing that it knows of a server that is gone, whose last nu
   one.on('remove', () => removed());
   await pool.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [schema]);
   await gone;
-  // The second is numbered and not committed yet while the third is.
+  // The third event is committed before the second one.
   const slow = await pool.connect();
   onTestFinished(() => slow.release());
   const columns = 'endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body';

@@ -1,4 +1,4 @@
-/** What a claim reads, counted in pages, does not depend on how many events there are, or wait for one that fails. */
+/** A claim reads as many pages for any number of events that wait. */
 import { Pool, type PoolClient } from 'pg';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
@@ -31,18 +31,16 @@ interface Beside {
 
 interface Claimed {
   readonly request?: Partial<ClaimRequest>;
-  /** whose event each claim takes; of ten events each is about one of its own unless given */
+  /** each event has its own entity unless this is set */
   readonly entity?: string;
 }
 
-/** The pages that each claim has asked for, in tables and indexes, beside what is there. */
 async function pagesOfClaims(
   prepare: (beside: Beside) => Promise<void>,
   { request = {}, entity }: Claimed = {},
 ): Promise<readonly number[]> {
   const schema = schemaName();
   const t = tablesIn(schema);
-  // One connection, which tells what it has read before it looks.
   const pool = new Pool({ connectionString: url, max: 1 });
   onTestFinished(async () => {
     await dropSchema(pool, schema);
@@ -50,8 +48,7 @@ async function pagesOfClaims(
   });
   await using inbox = inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
   await inbox.announce(EVERYTHING, START, null);
-  // Vacuum reads whole tables when it likes, and what it reads would count as the claim's: it comes once, before, for what waits
-  // has left where it was due, and there the queue's own settings have it come every few thousand.
+  // Vacuum reads whole tables, and its pages would count as the claim's, so it runs once before.
   for (const name of tableNames) await pool.query(`ALTER TABLE ${t[name]} SET (autovacuum_enabled = false)`);
   await prepare({ inbox, pool, t });
   for (const name of tableNames) await pool.query(`VACUUM ${t[name]}`);
@@ -87,7 +84,7 @@ async function pagesOfClaims(
   return found.toSorted((a, b) => a - b);
 }
 
-/** Of some claims and of others: their medians, and the most but one of each. An autovacuum may read during one of them. */
+/** An autovacuum may run during one claim, so the largest value does not count. */
 function compared(
   what: string,
   none: readonly number[],
@@ -117,7 +114,7 @@ it(NAME, { timeout: 600_000 }, async () => {
 
 const LESS = 10;
 
-/** So many events of a type that nobody may have now, due before all others. */
+/** Their type is not claimed, and they are due first. */
 async function storeHeld(inbox: Inbox<PoolClient>, count: number): Promise<void> {
   const all = Array.from({ length: count }, (_, n) =>
     incoming({ id: `held_${n}`, type: 'held', entity: null, receivedAt: START - 1_000 }),

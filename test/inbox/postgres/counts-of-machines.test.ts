@@ -1,4 +1,4 @@
-/** Several machines count in one database: none waits for another, and no count is lost or doubled, whatever becomes of one. */
+/** Machines do not wait for each other, and no count is lost or doubled. */
 import { expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { timeApart } from '../../../src/inbox/postgres/database-time.ts';
@@ -15,7 +15,6 @@ const schema = operatedInboxes();
 
 const forged = { endpoint: 'default', reason: 'signature-mismatch', sha256: 'a', source: null, count: 1 };
 
-/** Rejections of so many kinds, each once. */
 const rejections = (kinds: number) => Array.from({ length: kinds }, (_, n) => ({ ...forged, bytes: n, at: NOON + n }));
 
 async function machines(count: number): Promise<readonly Inbox[]> {
@@ -24,7 +23,7 @@ async function machines(count: number): Promise<readonly Inbox[]> {
   return [first, ...(await Promise.all(others))];
 }
 
-/** A machine that has frozen in a transaction, which holds rows that others would like to have. */
+/** A frozen machine holds rows that others need. */
 async function frozen(statement: string): Promise<() => Promise<void>> {
   const client = await schema().pool.connect();
   const letGo = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import type { Session } from '../../../src/inbox/postgres/driver/session.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** That of a machine which nobody sets: it ticks by milliseconds, and how far it was set since is the test's. */
+/** A clock that ticks by milliseconds, and that the test sets. */
 let setBy = 0;
 const { now } = Date;
 beforeEach(() => {
@@ -16,7 +16,7 @@ afterEach(() => {
   Date.now = now;
 });
 
-/** Of a server whose clock is an hour ahead. */
+/** The server's clock is an hour ahead. */
 async function anHourAhead(): Promise<DatabaseTime> {
   const time = databaseTime();
   const ms = Date.now() + HOUR_MS;
@@ -59,7 +59,6 @@ it('carries over what was asked for before the machine slept: what was at one ti
   const asked = time.asked();
   const at = Date.now();
   const before = time.toDatabase(at);
-  // The monotonic clock has not moved.
   setBy = HOUR_MS;
   await time.follow({ row: async () => ({ ms: Date.now() + HOUR_MS }) } as unknown as Session);
   expect(Math.abs(asked.toDatabase(at) - before)).toBeLessThan(350);

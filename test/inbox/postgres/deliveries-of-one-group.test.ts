@@ -1,4 +1,3 @@
-/** A group of deliveries changes what its deliveries would change one after the other. */
 import { expect, it } from 'vitest';
 import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
 import type { IncomingEvent, StoredEvent } from '../../../src/inbox/event.ts';
@@ -44,14 +43,14 @@ it('and stores the same', async () => {
   for (const key of [...first, ...again]) {
     expect(shown(await together.get(key))).toEqual(shown(await alone.get(key)));
   }
-  // What has moved to another order waits for nothing.
+  // An event that moved to another order waits for no other event.
   const request = { ...EVERYTHING, now: START, leaseMs: 60_000, ordered: true };
   const ids = async (inbox: Pick<typeof alone, 'claim'>) =>
     (await inbox.claim(request, 10)).map(({ id }) => id).toSorted();
   expect(await ids(together)).toEqual(await ids(alone));
 });
 
-/** Both inboxes number the events on their own. */
+/** Both inboxes number the events themselves. */
 function shown(event: StoredEvent | null) {
   if (event === null) return null;
   const { seq: _, body, conflict, ...rest } = event;

@@ -6,10 +6,10 @@ import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, postgresUrl, schemaName } from '../../helpers/postgres.ts';
 
-/** Postgres: ready for the next statement, outside of a transaction. */
+/** Postgres: ready outside a transaction. */
 const READY = Buffer.from('Z\0\0\0\u0005I', 'latin1');
 
-/** As a server that is being shut down says it. */
+/** A server that shuts down sends this. */
 const ENDED = ((): Buffer => {
   const fields = ['SFATAL', 'VFATAL', 'C57P01', 'Mterminating connection due to administrator command', ''];
   const body = Buffer.from(`${fields.join('\0')}\0`, 'latin1');
@@ -18,7 +18,7 @@ const ENDED = ((): Buffer => {
   return Buffer.concat([head, body]);
 })();
 
-/** A way to the server that ends some of its connections in the very packet that says they are ready. */
+/** Some connections end in the packet that says they are ready. */
 async function door(url: string, isEnded: (connection: number, ready: number) => boolean) {
   const { port, hostname } = new URL(url);
   const seen = { connections: 0, ended: 0 };
@@ -49,7 +49,6 @@ async function door(url: string, isEnded: (connection: number, ready: number) =>
   return { url: there.href, seen };
 }
 
-/** What would have ended the process. */
 function uncaught(): unknown[] {
   const found: unknown[] = [];
   const note = (failure: unknown): void => void found.push(failure);
@@ -99,7 +98,7 @@ it.each(ways)('%s outlives connections that Postgres ends as they become ready',
 
 it('so does one whose pool hands on a client in the packet in which it is ended', async () => {
   const found = uncaught();
-  // The statement of the merchant's own is the first one of its connection.
+  // The application's statement is the first one of its connection.
   const { url, seen } = await door(await postgresUrl(), (connection, ready) => connection === 1 && ready === 2);
   const pool = new Pool({ connectionString: url, max: 1 });
   pool.on('error', () => {});

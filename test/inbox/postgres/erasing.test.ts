@@ -58,7 +58,7 @@ testErasing('erasing in Postgres', async () => {
         END$$;
         CREATE TRIGGER act AFTER UPDATE OF erased_ms ON ${t.events} FOR EACH ROW EXECUTE FUNCTION ${ofSchema}.act()`);
     },
-    /** In what rows can be seen: what was is in dead rows and the log for a while. */
+    /** Dead rows and the log keep older data for a while. */
     async onDisk(text) {
       const found: string[] = [];
       for (const table of Object.values(t)) {
@@ -112,7 +112,7 @@ it('an event that is claimed while it is found is left, or erased before: never 
   }
 });
 
-/** As the service does: what could not be taken, as on a slow machine while it is being erased, is redelivered. */
+/** The service sends a rejected event again. */
 async function deliver(inbox: Inbox, event: IncomingEvent): Promise<void> {
   try {
     await inbox.accept(event, later());

@@ -17,14 +17,13 @@ const t = tablesIn('hookbox');
 
 let primary: PostgresServer;
 let standby: PostgresServer;
-/** what merchants' pools know of both */
 let door: SilentDoor;
 
 beforeAll(async () => {
   primary = await PostgresServer.start();
   standby = await primary.standby();
   door = await silentDoor(primary.url());
-  // No unique constraint: a double must show.
+  // Without a unique constraint, so a double shows.
   await ask(primary, 'CREATE TABLE shipments (at bigserial, event text NOT NULL)');
 });
 
@@ -41,7 +40,7 @@ async function ask(server: PostgresServer, text: string): Promise<void> {
   await client.end();
 }
 
-/** A shop whose pool has so many connections, all through the door, and the service that sends to it. */
+/** All connections of its pool lead through the door. */
 class Shop implements AsyncDisposable {
   readonly acknowledged: string[] = [];
   readonly #pool: Pool;
@@ -66,14 +65,13 @@ class Shop implements AsyncDisposable {
     });
   }
 
-  /** Events of several orders come in from now on. */
   async open(): Promise<void> {
     await this.#receiver.start();
     this.#sending = Promise.all(ORDERS.map((order) => this.#send(order)));
     await this.isUnderLoad();
   }
 
-  /** The events of an order, one after the other, each until it is acknowledged. */
+  /** Sends each event until it is acknowledged. */
   async #send(order: string): Promise<void> {
     for (let n = 0; !this.#isOver; n += 1) {
       const { body } = orderEvent(`${order}-${n}`, { order, createdAt: n });
@@ -93,13 +91,12 @@ class Shop implements AsyncDisposable {
     await poll(() => this.acknowledged.length).toBeGreaterThan(before + 5 * ORDERS.length);
   }
 
-  /** Deliveries are refused from now on. */
   async areRefused(): Promise<void> {
     const before = this.#refused;
     await poll(() => this.#refused).toBeGreaterThan(before + ORDERS.length);
   }
 
-  /** Nothing more comes in, and what is there comes to rest: each event and each effect is there once, in order. */
+  /** Each event and each effect is there once, in order. */
   async allIsWell(): Promise<void> {
     this.#isOver = true;
     await this.#sending;
@@ -167,7 +164,7 @@ it.each([
     code: 'FAILED',
     message: expect.stringMatching(message),
   });
-  // It is there, and would not be after a fail-over: neither does its redelivery count as taken in.
+  // A fail-over would lose the event, so its redelivery must not be acknowledged either.
   expect(await stored()).toEqual([event.id]);
   await expect(inbox.accept(event, deadline)).rejects.toMatchObject({ code: 'FAILED' });
   clearInterval(cancelled);
@@ -187,14 +184,13 @@ it('a pool whose connection has ended at a standby leaves it again by itself', a
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
   );
   await shop.areRefused();
-  // The standby is there as before, and so is the connection to it.
+  // The standby and its connection are back.
   door.leadTo(primary.url());
   await shop.isUnderLoad();
   await shop.allIsWell();
 });
 
 it('when the primary is gone and the standby is promoted, nothing is lost or doubled, and all goes on by itself', async () => {
-  // Of the shop before.
   await ask(primary, `TRUNCATE ${t.events}, shipments`);
   await using shop = new Shop(6);
   await shop.open();

@@ -35,7 +35,7 @@ function open(interfere?: (text: string) => Interference): Inbox<PoolClient> {
   return inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
 }
 
-/** An inbox whose connections fail as told, but only while something is asked of it under `during`. */
+/** Its connections fail only during `during`. */
 function unlucky(fits: (text: string) => boolean, interference: Exclude<Interference, null>, times?: number) {
   const { seen, interfere } = once(fits, interference, times);
   let armed = false;
@@ -216,7 +216,7 @@ it('whoever closes it waits for what is under way', async () => {
   await expect(inbox.list()).rejects.toMatchObject({ code: 'CLOSED' });
 });
 
-/** Each try is lost, and so is each look for what became of it: whoever has asked hears of nothing. */
+/** Each try is lost, and so is each check of its result. */
 describe('what was not heard of at all', () => {
   const TRIES = 3;
   const PROCESSED = { outcome: 'processed' } as const;
@@ -267,7 +267,7 @@ describe('what was not heard of at all', () => {
       query(query) {
         if (!isArmed || query.text !== 'COMMIT') return client.query(query);
         const lost = new Error('Connection terminated unexpectedly');
-        // Its server has not noticed that nobody listens any more.
+        // Its server still holds the transaction.
         if (waiting.length === 0) {
           waiting.push(release.promise.then(() => client.query(query)).finally(() => client.release()));
         }

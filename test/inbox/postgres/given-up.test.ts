@@ -10,7 +10,7 @@ import { orderDelivery, SECRET } from '../../helpers/order-delivery.ts';
 import { dropSchema, postgresUrl, schemaName, scratchPool, SETTINGS } from '../../helpers/postgres.ts';
 import { recordedLog } from '../../helpers/recorded-log.ts';
 
-/** A minute, after which an attempt is given up, lasts a fifth of a second. */
+/** A minute lasts a fifth of a second. */
 const FASTER = 300;
 const startedAt = Date.now();
 const faster: Clock = {
@@ -21,12 +21,11 @@ const faster: Clock = {
   },
 };
 
-/** A second, in which what does not hang has ended. */
+/** Anything that does not hang has ended by then. */
 const PATIENT_MS = 1_000 * FASTER;
 
 const never = (): Promise<never> => new Promise<never>(() => {});
 
-/** An inbox on a pool of its own, with tables of the merchant's beside it. */
 async function shop(settings: PoolConfig) {
   const schema = schemaName();
   const orders = `${quoted(schema)}.orders`;
@@ -37,7 +36,6 @@ async function shop(settings: PoolConfig) {
   const inbox = inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
   await inbox.list();
   await apart.query(`CREATE TABLE ${orders} (id text PRIMARY KEY); INSERT INTO ${orders} VALUES ('locked')`);
-  /** the backends of the pool, by what they are at */
   const backends = async () => {
     const asked = 'SELECT state, wait_event_type AS waits FROM pg_stat_activity WHERE application_name = $1';
     return (await apart.query<{ state: string; waits: string | null }>(asked, [name])).rows;
@@ -154,7 +152,7 @@ describe('an attempt that is given up', () => {
     await send(receiver, 10);
     expect((await backends()).length).toBeLessThanOrEqual(4);
     await expect.poll(() => states(inbox)).toEqual(['dead']);
-    // While they hung: receiving and settling had connections of their own.
+    // Deliveries and settlements had connections of their own.
     expect(lines.map(({ message }) => message)).not.toContain('cannot renew leases');
     await receiver.close();
     expect(pool.totalCount).toBeLessThanOrEqual(4);
@@ -264,11 +262,11 @@ describe('an attempt that is given up', () => {
   });
 });
 
-/** A pool waits at its end for every client that somebody has. */
+/** A pool waits for each client at its end. */
 async function endedPool(pool: Pool): Promise<string> {
   const late = delay(10_000, 'late', { ref: false });
   const ended = pool.end().then(() => 'ended');
-  // It is ended once: the helper does so after the test.
+  // The helper ends the pool after the test.
   pool.end = async () => {};
   return Promise.race([ended, late]);
 }

@@ -1,4 +1,4 @@
-/** A lease counts from when it was granted: who had to wait for a connection has it for as long as everybody else. */
+/** A lease counts from when it was granted, also after a wait for a connection. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ const machine = (source: Pool) =>
   inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema, time: databaseTime() });
 const request = () => ({ ...EVERYTHING, now: Date.now(), leaseMs: LEASE_MS, ordered: true });
 
-/** What is asked while the one connection is busy, and the time of the database when it was let go. */
+/** The request begins while the one connection is busy. */
 async function whileBusy<T>(ask: () => Promise<T>): Promise<{ answer: T; freeAt: number }> {
   const busy = await small.connect();
   const asked = ask();
@@ -45,7 +45,6 @@ async function whileBusy<T>(ask: () => Promise<T>): Promise<{ answer: T; freeAt:
   return { answer: await asked, freeAt: rows[0]?.ms ?? Infinity };
 }
 
-/** When the lease that stands was given, as far as it tells. */
 async function grantedAt(): Promise<number> {
   const { rows } = await pool.query<{ ms: number }>(`SELECT lease_until_ms::float8 AS ms FROM ${queue}`);
   expect(rows).toHaveLength(1);

@@ -11,7 +11,7 @@ const schema = operatedInboxes();
 const READY = { ready: true, unhandled: [], warnings: [] };
 const LATE = { ready: false, code: 'DEADLINE', why: 'the database stayed locked for 2 s' };
 
-/** Whoever works on a table as others must not meanwhile. */
+/** Other sessions cannot use the table meanwhile. */
 async function locked(table: string): Promise<() => Promise<void>> {
   const holder = await schema().pool.connect();
   await holder.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);

@@ -38,15 +38,14 @@ afterAll(async () => {
   await pool.end();
 });
 
-/** Its types leave out by what Postgres knows it. */
+/** The types of `pg` lack this property. */
 type IdentifiedClient = Client & { readonly processID: number };
 
-/** Connections of which each use has its own, as on hosts where one belongs to a request. */
+/** Each use has its own connection, as on hosts where it belongs to a request. */
 const connections = {
   open: new Set<IdentifiedClient>(),
   opened: 0,
   used: 0,
-  /** how many were used at once */
   most: 0,
   refuse: false,
   before: async (_client: IdentifiedClient): Promise<void> => {},
@@ -58,7 +57,6 @@ beforeEach(async () => {
   await pool.query(`DELETE FROM ${quoted(schema)}.effects_of_shop`);
 });
 
-// Whatever has become of them.
 afterEach(() => expect.poll(() => connections.open.size, { interval: 5 }).toBe(0));
 
 async function connect(): Promise<PostgresConnection> {
@@ -98,7 +96,7 @@ testInline('inline mode with a connection for each use', () => ({
 
 testOwnEvents('own types and fields, on Postgres', () => waitedFor(open() as Inbox<never>));
 
-/** What a merchant writes for an event, with the mark that it is processed. */
+/** The application writes a row for each processed event. */
 const WRITING: Handlers<PostgresConnection> = {
   '*': (event, ctx) =>
     ctx.transaction((client) =>
@@ -152,7 +150,7 @@ it('a connection that is lost, at whichever statement, is ended and costs no eve
     };
     await using receiver = receiving(open());
     const statuses: number[] = [];
-    // As the service sends again what was not answered with 2xx.
+    // The service sends an event again until it gets a 2xx.
     while (!statuses.includes(200) && statuses.length < 5) statuses.push((await receiver.receive(DELIVERY)).status);
     expect([statuses.at(-1), await effects()], `${lost}: ${statuses.join(', ')}`).toEqual([200, ['evt_1']]);
     reached = asked >= lost;

@@ -3,22 +3,20 @@ import type { Pool, PoolClient } from 'pg';
 import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { proxiedPool } from './pools.ts';
 
-/** A key that no other test file uses at the same time. */
+/** No other test file uses the key at the same time. */
 const ADVISORY = process.pid;
 
-/** A COMMIT that Postgres still carries out after its connection was lost. */
 export interface LateCommit {
   readonly pool: { connect(): Promise<PoolClient> };
-  /** The next COMMIT loses its connection, and so does every query until `reconnect`. */
+  /** The next COMMIT loses its connection, and so do queries until `reconnect`. */
   loseNext(): void;
   reconnect(): void;
-  /** Resolves when a session waits for the COMMIT, or when the work ends. */
+  /** Or when the work ends. */
   waitedFor(work: Promise<unknown>): Promise<void>;
-  /** Lets the COMMIT end. */
   release(): Promise<void>;
 }
 
-/** Runs a test with COMMITs that wait, because they have written rows of the queue. */
+/** COMMITs wait after they have written rows of the queue. */
 export async function withLateCommit(pool: Pool, schema: string, test: (late: LateCommit) => Promise<void>) {
   const { queue } = tablesIn(schema);
   await pool.query(`
@@ -57,7 +55,7 @@ export async function withLateCommit(pool: Pool, schema: string, test: (late: La
   }
 }
 
-/** The session that waits for the test's advisory lock in its COMMIT. */
+/** Its COMMIT waits for the test's advisory lock. */
 async function committing(pool: Pool): Promise<number> {
   for (;;) {
     const { rows } = await pool.query<{ pid: number }>(
@@ -69,7 +67,7 @@ async function committing(pool: Pool): Promise<number> {
   }
 }
 
-/** Resolves when a session waits for a lock of this one, or when the work ends. */
+/** Or when the work ends. */
 export async function blockedBy(pool: Pool, pid: number, work: Promise<unknown>): Promise<void> {
   const text = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid))';
   const over = new AbortController();

@@ -29,7 +29,7 @@ function open(source: { connect(): Promise<PoolClient> }): Inbox<PoolClient> {
   return inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
 }
 
-/** An inbox on a pool of one, and what `synchronous_commit` was whenever it sent COMMIT. */
+/** Records `synchronous_commit` at each COMMIT. */
 async function watched() {
   const only = await scratchPool({ max: 1 });
   const seen: unknown[] = [];

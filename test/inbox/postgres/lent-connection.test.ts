@@ -77,7 +77,7 @@ describe('a function that gives its connection back', () => {
     };
     const transaction = inbox.transaction(lease, work, attempt());
     await atCommit.promise;
-    // Whoever was given the connection now would be in the midst of that transaction.
+    // The next user of the connection would be in that transaction.
     expect([only.idleCount, only.totalCount]).toEqual([0, 1]);
     const beside = inbox.accept(incoming({ id: 'important', entity: null, receivedAt: START }), later());
     mayCommit.resolve();

@@ -1,4 +1,3 @@
-/** Claims whose COMMIT was sent, and whose connection was lost before its answer. */
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
@@ -32,7 +31,7 @@ afterAll(async () => {
 });
 beforeEach(() => emptySchema(pool, schema));
 
-/** An inbox whose COMMITs are carried out without an answer while `isLossy`. */
+/** While `isLossy`, COMMITs succeed without an answer. */
 function lossy(): { readonly inbox: Inbox<PoolClient>; isLossy: boolean } {
   const machineOf = { inbox: machine(interferedPool(pool, interfere)), isLossy: false };
   function interfere(text: string) {
@@ -84,7 +83,7 @@ describe('a claim whose COMMIT is still under way without its connection', () =>
       await inbox.list();
       const told: CrashedEvent[] = [];
       const tell = (crashed: readonly CrashedEvent[]) => void told.push(...crashed);
-      // Of its own endpoint there is nothing, so it leases nothing.
+      // Its endpoint has no events.
       const elsewhere = { ...request, endpoints: ['elsewhere'], now: START + 2_000 };
       late.loseNext();
       await expect(inbox.claim(elsewhere, 1, tell)).rejects.toMatchObject({ code: 'FAILED' });
@@ -147,7 +146,6 @@ it('two processes with lost claims at once give back their own leases, and no ot
   for (const each of lost) each.isLossy = false;
   const again = await Promise.all([one, two].map((inbox) => inbox.claim({ ...request, endpoints: ['elsewhere'] }, 9)));
   expect(again).toEqual([[], []]);
-  // What was lost waits, and those that are held are held.
   expect(await leases()).toBe(3);
   expect(await three.claim(request, 9)).toHaveLength(6);
   for (const { inbox, claimed } of held) {
@@ -164,7 +162,7 @@ it('a claim that never reached its COMMIT keeps the next one waiting for nothing
   isCut = true;
   await expect(inbox.claim(request, 1)).rejects.toMatchObject({ code: 'FAILED' });
   isCut = false;
-  // Until the server has noticed the end of the connection, its transaction holds the event, which a claim passes over.
+  // The transaction holds the event until the server notices the lost connection.
   await expect.poll(transactionsOnSlots).toBe(0);
   expect(await inbox.claim(request, 1)).toMatchObject([{ id: 'evt_1', attempt: 1 }]);
 });

@@ -1,4 +1,4 @@
-/** That an event was processed is proved by what was written of it; one of which nothing says so is not. */
+/** Written rows prove that an event was processed. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
@@ -23,7 +23,7 @@ async function emptied(): Promise<Inbox> {
   return inbox;
 }
 
-/** As by hand, after a crash of a table that is not logged, or by a policy. */
+/** As by hand, after a crash of an UNLOGGED table, or by a policy. */
 async function lose(table: 'queue' | 'shelf' | 'attempts' = 'queue'): Promise<void> {
   const { pool, t } = schema();
   await pool.query(`DELETE FROM ${t[table]}`);
@@ -129,7 +129,7 @@ describe('what was processed is proved', () => {
     await inbox.prune('*', START + 1_000, 1);
     expect(await stateOf(inbox, 'evt_1')).toEqual(['processed', null]);
     expect(await stateOf(inbox, 'evt_2')).toEqual(['processed', null]);
-    // Whoever has emptied the attempts has taken the proof away: it is not run again by itself.
+    // Without attempts there is no proof, but hookbox does not run the event again.
     await lose('attempts');
     expect(await stateOf(inbox, 'evt_2')).toEqual(['dead', 'crashed']);
     expect(await inbox.claim({ ...EVERYTHING, ...ANY, now: START + 10 }, 10)).toEqual([]);
@@ -185,7 +185,7 @@ describe('once a day', () => {
         advice: expect.any(String),
       },
     ]);
-    // Others, and the next minute, have nothing to add.
+    // Later looks have nothing to add.
     expect(await upkeep(schema().join())).toEqual([]);
     expect(await upkeep(inbox)).toEqual([]);
 

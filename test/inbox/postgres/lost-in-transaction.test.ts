@@ -39,7 +39,6 @@ function open(source: { connect(): Promise<PoolClient> }): Inbox<PoolClient> {
   return inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema, time: databaseTime() });
 }
 
-/** Handles one event until it has come to rest. */
 async function handled<Client>(
   inbox: Inbox<Client>,
   work: (client: Client) => unknown,

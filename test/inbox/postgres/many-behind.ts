@@ -8,7 +8,7 @@ const ERROR = { name: 'Error', message: 'fails', stack: null };
 const HOUR_MS = 3_600_000;
 const LEASE_MS = 60_000;
 
-/** One event has failed and runs again in an hour; so many of its entity wait for that. */
+/** Their entity waits an hour for one failed event. */
 export async function manyBehind(inbox: Claimable, count: number, now: number): Promise<void> {
   for (let n = 0; n <= count; n += 1_000) {
     const events = Array.from({ length: Math.min(1_000, count + 1 - n) }, (_, more) => {
@@ -21,12 +21,12 @@ export async function manyBehind(inbox: Claimable, count: number, now: number): 
   const [front, ...others] = await inbox.claim(request, 10);
   if (front?.id !== 'behind_0' || others.length > 0) throw new Error('The first one is the only one whose turn it is.');
   await inbox.settle(front.lease, { outcome: 'retry', error: ERROR, dueAt: now + HOUR_MS }, now);
-  // Of each of the others it is found out once that it waits.
+  // The first claim parks them.
   const waiting = await inbox.claim(request, 10);
   if (waiting.length > 0) throw new Error('Nothing may be claimed.');
 }
 
-/** So many events of one entity have failed, run again in an hour, and let newer ones pass. */
+/** They failed, run again in an hour, and let newer events pass. */
 export async function manyYielding(inbox: Claimable, count: number, now: number): Promise<void> {
   for (let n = 0; n < count; n += 1_000) {
     const some = Math.min(1_000, count - n);
@@ -35,7 +35,7 @@ export async function manyYielding(inbox: Claimable, count: number, now: number)
       return incoming({ id: `yields_${n + more}`, entity: 'order::yields', created, receivedAt: now });
     });
     await Promise.all(events.map((event) => inbox.accept(event, later())));
-    // Side by side, as a processor without an order has them.
+    // A processor without an order claims them side by side.
     const claimed = await inbox.claim({ ...EVERYTHING, leaseMs: LEASE_MS, ordered: false, now }, some);
     const retry = { outcome: 'retry', error: ERROR, dueAt: now + HOUR_MS, yields: true } as const;
     const settled = await Promise.all(claimed.map(({ lease }) => inbox.settle(lease, retry, now)));
@@ -43,7 +43,7 @@ export async function manyYielding(inbox: Claimable, count: number, now: number)
   }
 }
 
-/** Stores so many events, each of an entity of its own, and claims them, which is what is looked at; they are processed. */
+/** Each has an entity of its own, and is processed. */
 export async function claimAfresh(
   inbox: Claimable,
   names: readonly string[],

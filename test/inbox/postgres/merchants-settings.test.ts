@@ -26,7 +26,7 @@ const options = (...settings: readonly string[]) => ({
 
 interface Merchant {
   readonly settings?: object | (() => object);
-  /** in the whole process; answers with what takes it back */
+  /** in the whole process; returns a function that undoes it */
   readonly change?: () => () => void;
 }
 
@@ -78,7 +78,7 @@ const cases: readonly (readonly [string, Merchant])[] = [
   ['another encoding', { settings: options('client_encoding=latin1') }],
 ];
 
-/** A client as merchants make it for themselves. */
+/** An application may make its client like this. */
 function inLists() {
   class InLists extends Client {}
   const query: unknown = Reflect.get(Client.prototype, 'query');

@@ -1,4 +1,4 @@
-/** Processes of the version before may still run while one migrates: several tables in a transaction, in any order. */
+/** Processes of the previous version use several tables in a transaction, in any order. */
 import { Pool } from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { DatabaseFailure } from '../../../src/inbox/postgres/driver/faults.ts';
@@ -11,7 +11,7 @@ import { later } from '../../helpers/incoming-event.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 import { dropSchema, postgresUrl, schemaName } from '../../helpers/postgres.ts';
 
-/** What the next minor version might bring: a step a table, so that none waits for one table while it holds another. */
+/** A next version may migrate each table in a step of its own. */
 const STEPS: readonly Migration[] = [
   first,
   { version: 2, name: 'imagined', needs: 1, sql: (t) => `ALTER TABLE ${t.events} ADD COLUMN colour text;` },
@@ -53,7 +53,7 @@ it.each(['events', 'queue'] as const)(
     for (const other of ['events', 'queue', 'attempts', 'shelf', 'bulks'] as const) {
       await worker.query(`LOCK TABLE ${tables[other]} IN ROW EXCLUSIVE MODE NOWAIT`);
     }
-    // It lets go of everything again and again.
+    // It releases all tables again and again.
     await expect.poll(() => attempts, { timeout: 15_000 }).toBeGreaterThan(2);
     await worker.query('COMMIT');
 

@@ -33,7 +33,7 @@ beforeEach(async () => {
   await pool.query(`TRUNCATE ${orders}`);
 });
 
-/** What came of a function: what it returned or threw, what it has written, and the state of its event. */
+/** The result or error of a function, its writes, and the state of its event. */
 async function ran(work: (client: PoolClient) => unknown) {
   await inbox.accept(incoming({ receivedAt: START }), later());
   const [event] = await inbox.claim({ ...EVERYTHING, now: START, leaseMs: 1_000, ordered: true }, 1);
@@ -49,7 +49,6 @@ async function ran(work: (client: PoolClient) => unknown) {
 
 const insert = (client: PoolClient, id: string) => client.query(`INSERT INTO ${orders} VALUES ($1)`, [id]);
 
-/** As an ORM does it. */
 async function nested(client: PoolClient, work: () => Promise<unknown>, begin = 'BEGIN'): Promise<void> {
   await client.query(begin);
   try {
@@ -211,7 +210,7 @@ describe('a transaction inside of ctx.transaction', () => {
   });
 });
 
-/** As libraries that make statements of templates have it. */
+/** Template libraries pass statements like this. */
 class Tagged {
   readonly #text: string;
 

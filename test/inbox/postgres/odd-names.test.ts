@@ -1,4 +1,4 @@
-/** Types and entities are the sender's: whatever they are, an authentic event is stored, claimed and in order. */
+/** Types and entities are a sender's text. */
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
@@ -7,7 +7,7 @@ import { inboxesOnPostgres } from '../../helpers/postgres.ts';
 
 const { empty } = inboxesOnPostgres();
 
-/** That no index makes shorter. */
+/** Random words, which compression does not shorten. */
 function wordy(length: number): string {
   let text = '';
   for (let block = 0; text.length < length; block += 1) {

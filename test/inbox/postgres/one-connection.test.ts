@@ -6,7 +6,7 @@ import { testScope } from '../../processing/scope.conformance.ts';
 import { testStoredAsRunning, testWorkQueue } from '../../processing/work-queue.conformance.ts';
 import { testInbox } from '../conformance.ts';
 
-// What waits for a second connection while it has one would wait for ever.
+// Code that waits for a second connection would wait for ever.
 const { empty, another } = inboxesOnPostgres({ max: 1 });
 
 const open = () => empty() as Inbox<never>;

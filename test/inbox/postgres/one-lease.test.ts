@@ -1,4 +1,4 @@
-/** Two machines see different fronts of an entity: while one's lease is not committed yet, an older event arrives. */
+/** Two machines see different fronts, because an older event arrives before the first lease is committed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 beforeEach(() => emptySchema(pool, schema));
 
-/** The leases that stand after both machines have claimed what they saw as the front. */
+/** The leases after both machines have claimed their fronts. */
 async function leases(locked: boolean): Promise<number> {
   const source = locked ? pool : unlockedPool(pool);
   const atCommit = Promise.withResolvers<void>();
@@ -43,7 +43,7 @@ async function leases(locked: boolean): Promise<number> {
   });
   await using slow = machine(held);
   await using quick = machine(source);
-  // The older one is also looked at first: whoever came upon the other one before it would try to park what is leased.
+  // The older event is due first, or its claim would try to park the leased one.
   const event = (id: string, ms: number) => incoming({ id, entity: 'order_1', created: { ms, ns: 0 }, receivedAt: ms });
   await slow.accept(event('younger', 1_000), later());
   isClaiming = true;
@@ -51,7 +51,7 @@ async function leases(locked: boolean): Promise<number> {
   await atCommit.promise;
   await quick.accept(event('older', 500), later());
   claims.push(quick.claim(request, 1));
-  // With a lock it has nothing to claim; with the index it waits for the other; without both it is through.
+  // The lock leaves nothing to claim, the index makes the claim wait, and without both it succeeds.
   await Promise.race([claims[1], delay(1_000)]);
   goOn.resolve();
   const claimed = (await Promise.all(claims)).flat();
@@ -87,8 +87,8 @@ it('would hold two without either', async () => {
 });
 
 /**
- * A claim that has found an event locks the slot that it saw. In between another body moves the event into the queue of another
- * entity, so the lock is one of the wrong slot. Meanwhile another claim finds an older event of that entity.
+ * Between the claim's search and its lock, another body moves the event to another entity, and another claim finds an
+ * older event of that entity. The lock is then of the wrong slot.
  */
 async function leasesOfMoved(rewrite: (text: string) => string): Promise<number> {
   const event = (id: string, entity: string, ms: number, verified: boolean) =>
@@ -126,7 +126,7 @@ async function leasesOfMoved(rewrite: (text: string) => string): Promise<number>
 
 const GATE = 4_711;
 
-/** Between what a claim has found and the locks of its slots, it waits for the gate. */
+/** The claim waits between its search and its locks. */
 function heldUp(text: string): string {
   return text
     .replace('), free AS (', `), gate AS MATERIALIZED (SELECT pg_advisory_xact_lock(${GATE}) FROM due), free AS (`)

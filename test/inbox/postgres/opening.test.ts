@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => pool.end());
 
-/** A name for a schema, a role or a database of the running test. */
+/** Also names roles and databases. */
 function scratchSchema(): string {
   const schema = schemaName();
   onTestFinished(() => dropSchema(pool, schema));
@@ -59,7 +59,7 @@ async function refusal(source: string, options: PostgresInboxOptions): Promise<I
     () => new Error('it was opened'),
     (thrown: unknown) => thrown,
   );
-  // A delivery hears the same, as a failure that may pass.
+  // A delivery gets the same message.
   const delivery: unknown = await inbox.accept(incoming(), later()).catch((thrown: unknown) => thrown);
   expect(delivery).toBeInstanceOf(InboxUnavailableError);
   if (!(failure instanceof InboxOpenError)) throw failure;

@@ -1,4 +1,4 @@
-/** What operators look at costs what it shows, however many events there are and whatever Postgres believes of them. */
+/** The cost depends on what is shown, not on the number of events or on statistics. */
 import { DatabaseError, type PoolClient } from 'pg';
 import { beforeAll, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
@@ -28,7 +28,6 @@ beforeAll(() => {
   });
 });
 
-/** Asks for everything that this is about. */
 async function everything(inbox: Inbox): Promise<void> {
   const operations = operationsOf(inbox);
   const { oldest } = await operations.gauges();
@@ -50,7 +49,10 @@ async function everything(inbox: Inbox): Promise<void> {
   await operations.ping();
 }
 
-/** Of each eight events four were processed; one waits, one is dead, one a dead tombstone, and one ignored or discarded. */
+/**
+ * Of eight events, four are processed, one waits, one is dead, one is a dead tombstone, and one is ignored or
+ * discarded.
+ */
 async function fill(): Promise<void> {
   const { pool, t } = schema;
   await pool.query(
@@ -75,7 +77,7 @@ async function fill(): Promise<void> {
   );
 }
 
-/** Without the sums of all that was ever counted: what is not taken in yet is read whole for them. */
+/** Without the sums of all counts, which read new counts whole. */
 function scans(): Promise<readonly string[]> {
   const { pool, t } = schema;
   const texts = [...seen.keys()].filter((text) => !(text.includes("per = 'all'") && /^\s*SELECT/.test(text)));
@@ -94,14 +96,13 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** How many rows of tables a statement has looked at. */
 function lookedAt(node: PlanNode): number {
   const rows = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0);
   const own = node['Relation Name'] === undefined ? 0 : rows * (node['Actual Loops'] ?? 1);
   return (node.Plans ?? []).reduce((sum, below) => sum + lookedAt(below), own);
 }
 
-/** None of what does not end without an index: a group after the other, each by the whole table. */
+/** Without an index, the groups would read the whole table again and again. */
 async function planOf(client: PoolClient, text: string, values: readonly unknown[]): Promise<PlanNode | undefined> {
   const explained = client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }>(
     `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
@@ -115,7 +116,7 @@ async function planOf(client: PoolClient, text: string, values: readonly unknown
   }
 }
 
-/** What each statement that only reads looks at, once more; by its first words. */
+/** By the first words of each reading statement. */
 async function costs(
   of = /^\s*(SELECT|WITH RECURSIVE|WITH candidates)/,
   without?: string,
@@ -140,7 +141,7 @@ async function costs(
   return costs;
 }
 
-/** Seven figures of ten thousand at most, and some hundred candidates; a hundred groups; two ends of two hundred. */
+/** Seven figures of ten thousand, some hundred candidates, a hundred groups, and two ends of two hundred. */
 async function expectBounded(): Promise<void> {
   for (const [text, cost] of await costs()) {
     expect(cost, text).toBeLessThan(text.includes('candidates') ? 75_000 : Math.max(EVENTS / 20, 20_000));
@@ -158,7 +159,7 @@ it(
     await everything(inbox);
     await pool.query(`ANALYZE ${all}`);
     expect(await scans()).toEqual([]);
-    // Statistics of next to nothing, and a million events.
+    // The statistics are of an almost empty inbox.
     await fill();
     expect(await scans()).toEqual([]);
     await everything(inbox);

@@ -1,4 +1,4 @@
-/** The suites of the operators' part that every engine passes, as far as they need nothing of Postgres but an inbox. */
+/** These suites need only an inbox. */
 import { describe } from 'vitest';
 import { testAudit } from '../../ops/audit.conformance.ts';
 import { testFindingByText } from '../../ops/find-by-text.conformance.ts';

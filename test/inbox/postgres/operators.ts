@@ -19,23 +19,17 @@ export interface OperatedSchema {
   readonly pool: Pool;
   readonly t: Tables;
   readonly name: string;
-  /**
-   * An empty one.
-   *
-   * @param source - another pool than the file's
-   */
+  /** @param source - another pool */
   readonly open: (source?: Source) => Promise<Inbox<never>>;
   /**
-   * Another one, with all that is there.
+   * Keeps all data.
    *
-   * @param time - of the test's own unless given
+   * @param time - the test's own unless given
    */
   readonly join: (source?: Source, time?: DatabaseTime) => Inbox<never>;
-  /** What pruning leaves of an event. */
   readonly bury: (id: string) => Promise<void>;
 }
 
-/** Inboxes on one schema of a file, with its pool and its tables. */
 export function operatedInboxes(): () => OperatedSchema {
   const schema = schemaName();
   let pool: Pool | undefined;
@@ -54,7 +48,7 @@ export function operatedInboxes(): () => OperatedSchema {
     const there = pool;
     if (there === undefined) throw new Error('the server is there when tests run');
     const t = tablesIn(schema);
-    // What a transaction is given is the pool's connection; none of these tests asks for one.
+    // No test here uses the connection of a transaction.
     const join = (source: Source = there, time: DatabaseTime = SETTINGS.time) =>
       inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema, time }) as Inbox<never>;
     return {
@@ -64,7 +58,7 @@ export function operatedInboxes(): () => OperatedSchema {
       async open(source) {
         await emptySchema(there, schema);
         const inbox = join(source);
-        // Opened by now: a test may make a trigger, with which it would be refused.
+        // The inbox must be open before a test makes a trigger.
         if (source === undefined) await inbox.list();
         return inbox;
       },
@@ -78,7 +72,6 @@ export function operatedInboxes(): () => OperatedSchema {
   };
 }
 
-/** The inbox is closed when the test is over. */
 export function closedAfter(inbox: Inbox<never>): Inbox {
   onTestFinished(() => inbox.close());
   return inbox;
@@ -86,10 +79,9 @@ export function closedAfter(inbox: Inbox<never>): Inbox {
 
 const MINUTE_MS = 60_000;
 
-/** On the schema of a file, empty. */
 export async function searchedSchema({ pool, t, open, join }: OperatedSchema): Promise<SearchedStore> {
   const inbox = await open();
-  // As a role that may only read: the index cannot be locked.
+  // The role may only read, so the index cannot be locked.
   const refused = interferedPool(pool, (text) => (text.includes('FOR NO KEY UPDATE') ? { code: '42501' } : null));
   const { operations: readOnly } = join(refused);
   if (readOnly === undefined) throw new Error('operators can look into it');

@@ -22,7 +22,7 @@ let pipelined: Pool;
 
 beforeAll(async () => {
   pool = new Pool({ connectionString: await postgresUrl() });
-  // As hookbox opens them for an inbox of a URL.
+  // As hookbox opens the connections of a URL.
   pipelined = new Pool({ connectionString: await postgresUrl(), pipeline: true });
   await using inbox = open(pool);
   await inbox.get(KEY);
@@ -57,7 +57,6 @@ async function ran(source: Pool, work: (client: PoolClient) => unknown) {
   return { ended, written: rows.map(({ id }) => id).join(), state: (await inbox.get(KEY))?.state };
 }
 
-/** What each of them can do. */
 interface Orm {
   insert(id: string): Promise<unknown>;
   transaction(work: (inside: Orm) => Promise<unknown>): Promise<unknown>;
@@ -94,7 +93,7 @@ function byKysely(database: Kysely<Tables>): Orm {
   };
 }
 
-/** Its transactions have none inside of them. */
+/** Has no nested transactions. */
 const byKyselyInside = (database: Kysely<Tables>): Orm => ({
   insert: (id) => database.insertInto('orders').values({ id }).execute(),
   transaction: (work) => work(byKyselyInside(database)),

@@ -2,14 +2,10 @@ import type { Pool } from 'pg';
 import { BEGIN } from '../../../src/inbox/postgres/driver/database.ts';
 import { tableNames, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
 
-/**
- * Read whole, as they are few: who handles what, who runs, what is paused, the one row of the clock, how far things have come, and
- * rejections, which are put together as they are noted. The slots' plan is by their numbers.
- */
+/** Small tables may be read whole. The slots' plan uses their numbers. */
 const SMALL = new Set<string>(['migrations', 'handling', 'processors', 'pauses', 'clock', 'progress', 'rejected']);
 const LARGE = tableNames.filter((name) => !SMALL.has(name));
 
-/** What Postgres is going to do for a statement, whatever its values are. */
 export async function plansOf(pool: Pool, texts: Iterable<string>): Promise<ReadonlyMap<string, readonly string[]>> {
   const client = await pool.connect();
   const plans = new Map<string, readonly string[]>();
@@ -29,14 +25,14 @@ export async function plansOf(pool: Pool, texts: Iterable<string>): Promise<Read
   return plans;
 }
 
-/** The statements whose plan reads a table from one end to the other, or does what else is looked for. */
+/** A plan reads a whole table, or has another fault. */
 export async function planFaults(
   pool: Pool,
   t: Tables,
   texts: readonly string[],
   alsoIn: (plan: readonly string[]) => readonly string[] = () => [],
 ): Promise<readonly string[]> {
-  // Several may go in one message.
+  // One message may have several statements.
   const asked = texts
     .flatMap((text) => text.split('; '))
     .filter(
@@ -54,7 +50,7 @@ export async function planFaults(
 function readWhole(plan: readonly string[]): readonly string[] {
   return plan.filter((line, at) => {
     const isRead = LARGE.some((name) => new RegExp(String.raw`Seq Scan on ${name}\b`).test(line));
-    // An index of all rows, by which nothing is looked for.
+    // Reads only the first row of an index.
     const isFirstOnly = plan[at - 1]?.includes('Limit') === true;
     const isWalked =
       !isFirstOnly &&
@@ -65,7 +61,7 @@ function readWhole(plan: readonly string[]): readonly string[] {
   });
 }
 
-/** What sorts the rows of a table that nothing has limited. */
+/** The sorted rows have no limit. */
 export function sortsAll(plan: readonly string[]): readonly string[] {
   return plan.filter((line, at) => {
     if (!/^\s*(->\s+)?Sort\s+\(cost/.test(line)) return false;

@@ -44,7 +44,6 @@ function counted(): Inbox<PoolClient> {
 
 const key = (id: string) => ({ endpoint: 'default', id });
 
-/** Asks an inbox for everything there is to ask. */
 async function everything(inbox: Inbox<PoolClient>): Promise<void> {
   const request = { leaseMs: 1_000, ordered: true } as const;
   const content = { type: 'order.created', created: { ms: START, ns: 0 }, entity: 'a' };
@@ -99,9 +98,8 @@ async function everything(inbox: Inbox<PoolClient>): Promise<void> {
   await inbox.list({ after: 3 });
 }
 
-/** What is wrong with the plans of the statements seen so far. */
 const scans = () =>
-  // The clock was set back: everything that is due later is moved, once.
+  // After the clock was set back, due times are moved once.
   planFaults(
     pool,
     t,
@@ -113,13 +111,12 @@ it('no statement reads a whole table, whatever the statistics say', async () => 
   await everything(inbox);
   expect(seen.size).toBeGreaterThan(50);
   await emptySchema(pool, schema);
-  // Taken while there is nothing, or next to nothing.
+  // Statistics of an almost empty inbox.
   await pool.query(`ANALYZE ${tableNames.map((name) => t[name]).join(', ')}`);
   expect(await scans()).toEqual([]);
   await inbox.accept(incoming(), later());
   await pool.query(`VACUUM (ANALYZE) ${t.events}, ${t.queue}`);
   expect(await scans()).toEqual([]);
-  // And of many.
   const many = Array.from({ length: times(9_000, 2_000) }, (_, n) => incoming({ id: `m${n}`, entity: `m${n}` }));
   await Promise.all(many.map((event) => inbox.accept(event, later())));
   expect(await scans()).toEqual([]);
@@ -149,7 +146,7 @@ it('many events behind one that fails cost a claim no more than a few statements
     expect(await inbox.nextDue(EVERYTHING)).toBe(now + 100);
     costs.push(asked);
   }
-  // The first round finds out once for each event that it has to wait, and writes that for many at once.
+  // The first round parks the events.
   expect(Math.max(...costs.slice(1))).toBeLessThan(80);
   expect(costs[0]).toBeLessThan(behind.length);
 });

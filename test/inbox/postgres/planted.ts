@@ -3,7 +3,7 @@ import type { IncomingEvent } from '../../../src/inbox/event.ts';
 import { toParameter } from '../../../src/inbox/postgres/driver/session.ts';
 import { toKey, SLOTS, slotOf, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
 
-/** Puts many dead events there at once, each with its one attempt, without running anything. */
+/** Many dead events with an attempt each, without handlers. */
 export async function plantDead(pool: Pool, t: Tables, ...events: readonly IncomingEvent[]): Promise<void> {
   const column = (value: (event: IncomingEvent) => unknown): unknown[] => events.map(value);
   await pool.query(
@@ -42,7 +42,7 @@ export async function plantDead(pool: Pool, t: Tables, ...events: readonly Incom
   );
 }
 
-/** None of what is there is in the index of terms. */
+/** No event is indexed. */
 export async function forgetIndex(pool: Pool, t: Tables): Promise<void> {
   await pool.query(
     `DELETE FROM ${t.terms}; DELETE FROM ${t.unindexed};
@@ -50,7 +50,7 @@ export async function forgetIndex(pool: Pool, t: Tables): Promise<void> {
   );
 }
 
-/** What pruning leaves of an event. */
+/** As pruning leaves it. */
 export async function bury(pool: Pool, t: Tables, id: string): Promise<void> {
   const { rows } = await pool.query<{ seq: string }>(
     `UPDATE ${t.events} SET body = NULL, body_sha256 = '\\x00' WHERE id = $1 RETURNING seq`,
@@ -61,7 +61,7 @@ export async function bury(pool: Pool, t: Tables, id: string): Promise<void> {
   await pool.query(`UPDATE ${t.attempts} SET prunable = false WHERE seq = ANY($1)`, [seqs]);
 }
 
-/** What many events leave behind that were processed, each of an entity of its own. */
+/** Each has an entity of its own. */
 export async function plantProcessed(pool: Pool, t: Tables, count: number, receivedAt: number): Promise<void> {
   await pool.query(
     `INSERT INTO ${t.events} (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body)

@@ -1,19 +1,17 @@
 import type { PoolClient, QueryResult } from 'pg';
 
-/** What `pg` is asked with an object. */
 interface AskedQuery {
   readonly text: string;
   readonly name?: string;
   readonly values?: unknown[];
 }
 
-/** What a client does in the place of its own. */
 interface Instead {
   readonly query?: (asked: AskedQuery) => unknown;
   readonly release?: (destroy?: boolean) => void;
 }
 
-/** A client that does some of it another way. A query that is a text is asked as an object. */
+/** Replaces some methods. A text query becomes an object. */
 export function proxiedClient(client: PoolClient, { query, release }: Instead): PoolClient {
   const asked = query && ((given: string | AskedQuery, values?: unknown[]) => query(asObject(given, values)));
   const instead: Readonly<Record<PropertyKey, unknown>> = { query: asked, release };
@@ -26,7 +24,6 @@ export function proxiedClient(client: PoolClient, { query, release }: Instead): 
   });
 }
 
-/** A pool whose clients do some of it another way. */
 export function proxiedPool(
   pool: { connect(): Promise<PoolClient> },
   insteadOf: (client: PoolClient) => Instead,
@@ -45,12 +42,11 @@ function asObject(given: string | AskedQuery, values: unknown[] | undefined): As
 }
 
 /**
- * What happens to a query: `lost` before it is sent, as when a connection ends; `unanswered` when that happens after Postgres
- * has done it; `silent` when nothing more is heard of it; or a SQLSTATE, with which Postgres refuses it.
+ * `lost`: the connection ends before the query; `unanswered`: after Postgres has done it; `silent`: no answer ever; or
+ * Postgres rejects it with a SQLSTATE.
  */
 export type Interference = 'lost' | 'unanswered' | 'silent' | { readonly code: string } | null;
 
-/** A pool between an inbox and Postgres. */
 export function interferedPool(
   pool: { connect(): Promise<PoolClient> },
   interfere: (text: string, values: readonly unknown[]) => Interference,
@@ -68,7 +64,7 @@ async function asked(query: () => Promise<QueryResult>, interference: Interferen
   throw Object.assign(new Error('refused by the test'), interference);
 }
 
-/** Interferes once, with the first query that fits, and counts how often there was one. */
+/** Interferes with the first `times` queries that fit, and counts them all. */
 export function once(fits: (text: string) => boolean, interference: Exclude<Interference, null>, times = 1) {
   const seen = { count: 0 };
   const interfere = (text: string): Interference => {
@@ -79,7 +75,6 @@ export function once(fits: (text: string) => boolean, interference: Exclude<Inte
   return { seen, interfere };
 }
 
-/** A pool whose queries are sent with another text. */
 export function rewrittenPool(
   pool: { connect(): Promise<PoolClient> },
   rewrite: (text: string) => string,
@@ -89,12 +84,11 @@ export function rewrittenPool(
   }));
 }
 
-/** A mutant: it reads the slots of entities that the others lock. */
+/** A mutant: it reads slots without their locks. */
 export function unlockedPool(pool: { connect(): Promise<PoolClient> }): { connect(): Promise<PoolClient> } {
   return rewrittenPool(pool, (text) => text.replace(/(ORDER BY slot)\s+FOR UPDATE( SKIP LOCKED)?/, '$1'));
 }
 
-/** A pool whose queries wait where `gate` says so, before they are sent. */
 export function gatedPool(
   pool: { connect(): Promise<PoolClient> },
   gate: (text: string) => Promise<unknown> | null,

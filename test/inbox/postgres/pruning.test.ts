@@ -87,7 +87,7 @@ it.each(['lost', 'unanswered'] as const)(
     await plantDead(pool, t, ...Array.from({ length: 10 }, (_, n) => orderEvent(`evt_${n}`)));
     const audit = await operationsOf(inbox).note('prune', ADA, {}, { pruned: 0 });
     isArmed = true;
-    // The first COMMIT ends the search, and is asked for again with it.
+    // The first COMMIT ends the search.
     const step = await operationsOf(inbox).pruneSome({ settledBefore: LATER, states: ['dead'] }, 4, { audit });
     expect(seen.count).toBeGreaterThan(2);
     expect(step.pruned).toBe(4);

@@ -36,7 +36,7 @@ async function refusal(source: string, schema: string): Promise<unknown> {
 
 it('a server that asks for a password where none is given', async () => {
   const role = schemaName();
-  // As `pg` has it when Postgres asks by SCRAM.
+  // The error of `pg` for SCRAM.
   const words = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string';
   await using inbox = postgresInbox({ pool: { connect: () => Promise.reject(new Error(words)) } }, { schema: role });
   await expect(inbox.get(KEY)).rejects.toMatchObject({
@@ -136,7 +136,7 @@ it('tables whose rows are hidden by row-level security, so that nothing would ev
     code: 'ACCESS_DENIED',
     message: expect.stringMatching(/Row-level security.*DISABLE ROW LEVEL SECURITY/),
   });
-  // Whoever owns them, and whoever has a policy for every row, sees them.
+  // Owners, and roles with a policy for every row, see all rows.
   expect(await refusal(url, schema)).toBe('it was opened');
   for (const [policy, outcome] of [
     ['FOR SELECT USING (true)', /Row-level security/],

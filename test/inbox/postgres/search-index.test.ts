@@ -29,7 +29,7 @@ function joined(...source: Parameters<ReturnType<typeof schema>['join']>): Inbox
   return inbox;
 }
 
-/** An event of an order of its own, so that each is found by a term that nothing else has. */
+/** Each order is a term that finds one event. */
 const event = (n: number, order = `ord_${n}`) => orderEvent(`evt_${n}`, { order });
 const accepted = (inbox: Inbox, ...ns: readonly number[]) =>
   Promise.all(ns.map((n) => inbox.accept(event(n), later())));
@@ -39,7 +39,6 @@ async function indexAll(inbox: Inbox, limit = 50): Promise<void> {
   while ((await operationsOf(inbox).indexNew(limit)) > 0);
 }
 
-/** What the index has: the terms, each with its event. */
 async function terms(): Promise<readonly string[]> {
   const { pool, t } = schema();
   const { rows } = await pool.query<{ name: string }>(
@@ -48,17 +47,15 @@ async function terms(): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** What it has of events that nothing has changed. */
 const expected = (ns: readonly number[]): string[] =>
   ns
     .flatMap((n) => [`evt_${n}: entity ord_${n}`, `evt_${n}: entity order::ord_${n}`])
     .toSorted((a, b) => (a < b ? -1 : 1));
 
-/** As a role that may only read: the index cannot be locked. */
+/** The role may only read, so the index cannot be locked. */
 const readOnly = () =>
   interferedPool(schema().pool, (text) => (text.includes('FOR NO KEY UPDATE') ? { code: '42501' } : null));
 
-/** How many events are not in the index yet. */
 async function unindexed(): Promise<number> {
   const { pool, t } = schema();
   const { rows } = await pool.query<{ left: number }>(
@@ -87,7 +84,7 @@ describe('events that are numbered before they can be seen', () => {
       const slow = joined(gatedPool(schema().pool, (text) => (isHeld && text === 'COMMIT' ? held : null)));
       await accepted(inbox, 0);
       const storing = accepted(slow, 1);
-      // It has drawn its number when another one comes behind it.
+      // The first event has its number before the second one is stored.
       await expect
         .poll(async () => {
           const { pool, t } = schema();
@@ -135,7 +132,7 @@ describe('events that are numbered before they can be seen', () => {
     );
     stored.abort();
     await Promise.all(indexing);
-    // Something was entered while others wrote.
+    // Indexing went on while events were stored.
     expect(await unindexed()).toBeLessThan(4 * each);
     await indexAll(inbox);
     expect(await terms()).toEqual(expected(numbers(4 * each)));
@@ -155,7 +152,7 @@ describe('events that are numbered before they can be seen', () => {
 });
 
 describe('a sequence that was set back into a gap of numbers', () => {
-  /** Events 1 and 1001, both in the index; the next one is no. 2. */
+  /** Events 1 and 1001 are indexed; the next number is 2. */
   async function withGap(receivedAt = START): Promise<Inbox> {
     const inbox = await emptied();
     const { pool, t } = schema();
@@ -224,7 +221,7 @@ describe('an event that changes while it is indexed', () => {
     );
     const indexing = operationsOf(indexer).indexNew(10);
     await reached;
-    // Its batch has read the first bodies, and has not committed what they say.
+    // The batch has read the first bodies, and is not committed.
     const replacing = Promise.all([
       inbox.accept(event(1, 'second'), later()),
       inbox.accept(event(2, 'second'), later()),
@@ -284,7 +281,7 @@ describe('a machine that indexes', () => {
     const dying = joined(
       interferedPool(schema().pool, (text) => (text.includes(`DELETE FROM ${schema().t.unindexed}`) ? 'lost' : null)),
     );
-    // What other files of tests have under way on this server is waited for first, a batch for no longer than a moment.
+    // Other test files may be indexing on this server.
     const indexed = () =>
       operationsOf(dying)
         .indexNew(10)
@@ -315,12 +312,12 @@ describe('a machine that indexes', () => {
     await reached;
     expect(await operationsOf(inbox).indexNew(10)).toBe(4);
     expect(await found(inbox, { entity: 'ord_2' })).toEqual(['evt_2']);
-    // Postgres ends what stands still; until then this waits.
+    // Postgres ends the frozen transaction; the delivery waits until then.
     expect(await inbox.accept(event(9, 'second'), later())).toMatchObject({ replaced: true });
     await indexAll(inbox);
     expect(await terms()).toContain('evt_9: entity second');
     expect(await terms()).not.toContain('evt_9: entity first');
-    // It finds that its connection is gone, and begins anew.
+    // The connection is gone, so the batch begins anew.
     wake();
     expect(await indexing).toBe(0);
   });

@@ -32,7 +32,7 @@ testSearchPage('a page in Postgres', async () => {
           'order::ord_' || (n % 7000), 0, true, ${START} + n * 1000, convert_to('{"data":{"n":' || n || '}}', 'UTF8')
         FROM generate_series(1, ${count}) AS n ORDER BY n`);
       await forgetIndex(pool, t);
-      // What else nothing says was processed.
+      // These rows prove that the events were processed.
       await pool.query(
         `INSERT INTO ${t.attempts} (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable)
          SELECT seq, 1, 'auto', 'processed', 1, endpoint, received_ms, received_ms, $1 FROM ${t.events}`,

@@ -51,13 +51,13 @@ it('no search reads a whole table or sorts one, whatever the statistics say', as
 
   const analyze = () => pool.query(`ANALYZE ${tableNames.map((table) => t[table]).join(', ')}`);
   await emptySchema(pool, name);
-  // Taken while there is nothing, or next to nothing.
+  // Statistics of an almost empty inbox.
   await analyze();
   expect(await planFaults(pool, t, texts, sortsAll)).toEqual([]);
   await inbox.accept(orderEvent('evt'), later());
   await pool.query(`VACUUM (ANALYZE) ${t.events}, ${t.queue}, ${t.terms}`);
   expect(await planFaults(pool, t, texts, sortsAll)).toEqual([]);
-  // Of what is many by now.
+  // Now there are many events.
   await Promise.all(severalIncoming(times(9_000, 2_000)).map((event) => inbox.accept(event, later())));
   while ((await operationsOf(inbox).indexNew(2_000)) !== 0);
   await pool.query(
@@ -69,7 +69,7 @@ it('no search reads a whole table or sorts one, whatever the statistics say', as
   await analyze();
   expect(await planFaults(pool, t, texts, sortsAll)).toEqual([]);
 
-  // Nothing of this is worth anything if it was not the statements of the search that were looked at.
+  // The checked statements must be those of the search.
   const plans = [
     ...(
       await plansOf(

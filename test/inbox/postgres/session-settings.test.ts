@@ -1,4 +1,4 @@
-/** What a role, a database or a pool may have set for its sessions changes nothing of what an inbox does. */
+/** Settings of a role, database or pool change nothing. */
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
@@ -14,7 +14,7 @@ import { invalidThen } from '../../ops/events-in-states.ts';
 import { found } from '../../ops/found-pages.ts';
 
 const schema = schemaName();
-/** Here functions lie that are named as Postgres' own are. */
+/** Its functions have names of Postgres' own. */
 const trap = schemaName();
 let url: string;
 let pool: Pool;
@@ -42,7 +42,7 @@ function open(source: Pool): Inbox<PoolClient> {
   return inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
 }
 
-/** All that an event goes through: with lists in which there is NULL, bodies, errors, a transaction, a search, an erasure. */
+/** Lists with NULL, bodies, errors, a transaction, a search and an erasure. */
 async function life(source: Pool): Promise<unknown> {
   await emptySchema(pool, schema);
   await using inbox = open(source);
@@ -110,14 +110,14 @@ const settings = [
   ['check_function_bodies', 'off'],
 ] as const;
 
-/** The setting as libpq's options take it. */
+/** As libpq's options need it. */
 const escaped = (value: string): string => value.replaceAll(/[ \\]/g, String.raw`\$&`);
 
 async function lifeWith(set: readonly (readonly [name: string, value: string])[]): Promise<unknown> {
   const options = set.map(([name, value]) => `-c ${name}=${escaped(value)}`).join(' ');
   const theirs = new Pool({ connectionString: url, options });
   try {
-    // One of them is no setting of a start: `pg` itself says it then.
+    // `pg` rejects one setting itself.
     theirs.on(
       'connect',
       (client) => void client.query(set.map(([name, value]) => `SET ${name} = ${quotedValue(name, value)}`).join('; ')),

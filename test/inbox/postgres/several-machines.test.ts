@@ -27,7 +27,7 @@ afterAll(async () => {
 
 beforeEach(() => emptySchema(pool, schema));
 
-/** An inbox as each machine has its own; of this one nothing is shared but the tables. */
+/** Machines share only the tables. */
 function machine(): Inbox<PoolClient> {
   return inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
 }
@@ -60,7 +60,6 @@ it('a cursor beside four who write misses nothing, and sees each event once', as
   expect(seen).toHaveLength(4 * each);
 });
 
-/** Works like a processor of its own, and notes what it runs. */
 async function work(inbox: Inbox<PoolClient>, running: Running, count: number, random: () => number) {
   const request = { ...EVERYTHING, leaseMs: 60_000, ordered: true };
   while (running.processed.length < count && !running.isStuck) {
@@ -83,14 +82,13 @@ async function work(inbox: Inbox<PoolClient>, running: Running, count: number, r
   }
 }
 
-/** When each machine has found nothing so often, and none has had anything meanwhile, nothing will ever be found: all is due. */
+/** If every machine has found nothing so often, no event is due any more. */
 const MOST_LOOKS = 300;
 
 class Running {
   readonly wrong: string[] = [];
   readonly processed: string[] = [];
   readonly #entities = new Set<string>();
-  /** what each machine has looked for in vain since anything has moved */
   readonly #vain = new Map<object, number>();
   readonly #machines: number;
 
@@ -159,9 +157,9 @@ it('suspects of several machines run one at a time', async () => {
   const request = { ...EVERYTHING, ordered: true };
   expect(await first.claim({ ...request, now: 1_000, leaseMs: 1 }, 10)).toHaveLength(10);
   const claim = (inbox: Inbox<PoolClient>) => inbox.claim({ ...request, now: 2_000, leaseMs: 60_000 }, 1);
-  // All of them are suspects from here on.
+  // From here on, all are suspects.
   await first.claim({ ...request, types: [], now: 2_000, leaseMs: 60_000 }, 1);
-  // One has chosen and not committed yet while the others choose.
+  // One machine has chosen but not committed while the others choose.
   const gate = Promise.withResolvers<void>();
   const slow = gatedPool(pool, (text) => (text === 'COMMIT' ? gate.promise : null));
   await using late = inboxOnPostgres<PoolClient>({ pool: slow }, { ...SETTINGS, schema });
@@ -196,7 +194,7 @@ it('a machine that stands still half way through a claim holds up nobody for goo
   await expect.poll(async () => (await other.claim(request, 1)).length).toBe(1);
   isStopped = false;
   goOn.resolve();
-  // Its transaction is gone, and what it asks for once more is leased.
+  // Its transaction is gone, and the events are leased.
   expect(await late).toEqual([]);
 });
 
@@ -223,7 +221,7 @@ it('machines whose clocks are hours apart take one another for no one that is la
   await using behind = real();
   const hours = 3 * 3_600_000;
   const clock = Date.now;
-  /** What is asked by a machine whose clock shows something else. */
+  /** The machine's clock differs by `offset`. */
   async function on<T>(offset: number, ask: (now: number) => Promise<T>): Promise<T> {
     Date.now = () => clock() + offset;
     try {
@@ -247,7 +245,7 @@ it('machines whose clocks are hours apart take one another for no one that is la
   expect(next).toBeGreaterThan(0);
   expect(next).toBeLessThanOrEqual(30_000 + 5);
 
-  // Each is told of times as its own clock has them.
+  // Each machine gets times of its own clock.
   await on(-hours, (now) => behind.accept(incoming({ receivedAt: now }), later()));
   for (const [offset, inbox] of [
     [hours, ahead],

@@ -29,17 +29,17 @@ afterAll(async () => {
 
 beforeEach(() => emptySchema(pool, schema));
 
-/** Of an inbox in a hurry; it is long beside what an answer takes. */
+/** Long compared with an answer. */
 const ANSWER_MS = 1_000;
 
 function hasty(source: PostgresSource<PoolClient>, answerMs = ANSWER_MS): Inbox<PoolClient> {
   return inboxOnPostgres<PoolClient>(source, { ...SETTINGS, schema, answerMs });
 }
 
-/** What depends on nothing but the inbox takes one on any database. */
+/** Readiness depends on the inbox alone. */
 const readyOf = (inbox: Inbox<PoolClient>) => readiness(inbox);
 
-/** A pool whose clients never answer what fits, though Postgres may do it. */
+/** Clients never answer some queries, although Postgres may do them. */
 function mute(fits: (text: string) => 'done' | 'lost' | null): { connect(): Promise<PoolClient> } {
   return proxiedPool(pool, (client) => ({
     async query(query) {
@@ -57,7 +57,7 @@ describe('connections that all go silent, and nobody says so', () => {
     const own = whose === 'hookbox has opened';
     const merchants = own ? null : await scratchPool({ connectionString: door.url });
     const inbox = hasty(merchants === null ? door.url : { pool: merchants });
-    // More than are tried for one call lie idle.
+    // More connections are idle than one call tries.
     await Promise.all(Array.from({ length: 8 }, () => inbox.get(KEY)));
     await inbox.accept(incoming({ id: 'first', receivedAt: START }), later());
     const before = door.opened();

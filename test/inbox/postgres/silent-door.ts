@@ -1,13 +1,12 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A way to a server on which connections can go silent, as where a router has forgotten them or a host is gone: nobody says so. */
+/** Connections can go silent, as behind a router that forgot them. */
 export interface SilentDoor extends AsyncDisposable {
   readonly url: string;
-  /** how many were opened so far */
   readonly opened: () => number;
-  /** Those that are open say nothing any more; new ones work. */
+  /** Open connections go silent; new ones work. */
   readonly silence: () => void;
-  /** New ones end at another server, as where a name or an address was given to it. */
+  /** New connections lead to another server. */
   readonly leadTo: (url: string) => void;
 }
 

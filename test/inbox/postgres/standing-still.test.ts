@@ -13,7 +13,7 @@ const schema = schemaName();
 const orders = `${quoted(schema)}.orders`;
 const REQUEST = { ...EVERYTHING, now: 2_000, leaseMs: 60_000, ordered: true };
 const KNOWN = incoming({ id: 'known', entity: 'e', receivedAt: 1 });
-/** How long Postgres bears it here. */
+/** After this time, Postgres ends the transaction. */
 const PATIENCE_MS = 300;
 let pool: Pool;
 
@@ -39,7 +39,7 @@ function machine(source: { connect(): Promise<PoolClient> } = pool, of = schema)
   return inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema: of });
 }
 
-/** A machine that stands still before it sends its next COMMIT, and goes on when it is told to. */
+/** A machine freezes before its next COMMIT, until it is woken. */
 function standing(idleTimeout: string, of = schema) {
   const setting = /(idle_in_transaction_session_timeout = )'15s'/;
   const patient = rewrittenPool(pool, (text) => text.replace(setting, `$1'${idleTimeout}'`));
@@ -52,7 +52,7 @@ function standing(idleTimeout: string, of = schema) {
     atCommit.resolve();
     return goOn.promise;
   });
-  // Also where the test fails: whoever closes the inbox waits for what is under way.
+  // The inbox waits at its end for calls under way.
   onTestFinished(() => goOn.resolve());
   const stop = (): void => {
     isToStop = true;
@@ -80,7 +80,7 @@ it('a machine that stands still at the end of ctx.transaction holds up nobody fo
   };
   const late = still.transaction(event.lease, work, attempt()).catch((failure: unknown) => failure);
   await atCommit;
-  // It waits for the locks of the one that stands still.
+  // It waits for the frozen machine's locks.
   await expect.poll(() => other.accept(KNOWN, later()).catch(() => null)).toMatchObject({ result: 'duplicate' });
   goOn();
   expect(await late).toMatchObject({ code: 'NOT_COMMITTED', message: expect.stringContaining('was not committed') });

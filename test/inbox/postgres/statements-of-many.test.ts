@@ -1,4 +1,4 @@
-/** Round trips are what a claim and the ends of attempts wait for: many events take no more of them than few. */
+/** Many events take no more round trips than few. */
 import { Pool, type PoolClient } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
@@ -10,7 +10,6 @@ import { proxiedPool } from './pools.ts';
 
 const REQUEST = { ...EVERYTHING, now: START, leaseMs: 60_000, ordered: true };
 
-/** An inbox that counts its statements. */
 async function countedInbox() {
   const pool = new Pool({ connectionString: await postgresUrl() });
   const schema = schemaName();
@@ -35,7 +34,7 @@ async function countedInbox() {
   return { inbox, during };
 }
 
-/** How many statements it takes to claim the first event of each of so many orders, to end all attempts, and to go on. */
+/** For claims, the ends of attempts, and the next claims. */
 async function statementsFor(orders: number): Promise<Record<'claimed' | 'settled' | 'claimedNext', number>> {
   const { inbox, during } = await countedInbox();
   await using _ = inbox;
@@ -61,7 +60,7 @@ it('forty orders are claimed, settled and go on with as many statements as two',
   expect(await statementsFor(40)).toEqual(await statementsFor(2));
 });
 
-/** How many statements it takes to accept so many events again, half of them with other bytes. */
+/** Half of the redeliveries have other bytes. */
 async function statementsAgain(events: number): Promise<number> {
   const { inbox, during } = await countedInbox();
   await using _ = inbox;

@@ -1,4 +1,4 @@
-/** The clock of the database is set, or another server takes over: all who work on it follow at once. */
+/** All machines follow the database's clock at once, also after a fail-over. */
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
@@ -100,12 +100,12 @@ it('a slow answer moves no time that may be right', async () => {
   await time.follow({ row: async () => ({ ms }) } as unknown as Session); // the one thing that is asked of it
   const before = time.toDatabase(0);
   const now = performance.now();
-  // As of 150 ms ago, which took so long to get here.
+  // The time took 150 ms to arrive.
   time.clock?.heard(ms - 150, now - 300, now + 50);
   expect(time.toDatabase(0)).toBe(before);
 });
 
-/** What is asked for waits for a connection while the clock of its own machine is set. */
+/** The call waits for a connection while the machine's clock is set. */
 async function askedWhile(setMs: number, ask: (inbox: Inbox<PoolClient>) => Promise<unknown>): Promise<void> {
   let gate: Promise<unknown> = Promise.resolve();
   const { now } = Date;

@@ -1,4 +1,3 @@
-/** Events that are stored as running, by machines that share a database and connections that break. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -38,7 +37,6 @@ afterAll(async () => {
 });
 beforeEach(() => emptySchema(pool, schema));
 
-/** Interferes with so many of the next COMMITs of an inbox. */
 function disturbed(interference: Interference, next: { times: number }): Inbox<PoolClient> {
   return machine(interferedPool(pool, (text) => (text === 'COMMIT' && (next.times -= 1) >= 0 ? interference : null)));
 }
@@ -68,7 +66,7 @@ it('a lease whose caller got no answer is given back by the next claim, and no c
   await expect(arrive(inbox)).rejects.toMatchObject({ code: 'FAILED' });
   next.times = 0;
   expect(await leases()).toBe(1);
-  // Until then nothing more is stored as running.
+  // Until then, no other event is stored as running.
   expect((await arrive(inbox, { id: 'evt_2', entity: 'other' })).started).toBeUndefined();
   const claimed = await inbox.claim({ ...request, now: START + 10 }, 10);
   expect(

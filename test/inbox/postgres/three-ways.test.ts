@@ -26,12 +26,12 @@ afterAll(async () => {
   await pool.end();
 });
 
-/** What is given to work on in a transaction is of no matter here. */
+/** No act here uses the connection of a transaction. */
 function opened(): Inbox {
   return postgresInbox(url, { schema }) as unknown as Inbox;
 }
 
-/** One after the other has the schema. */
+/** The schema is used in turn. */
 async function restocked(before: Way['before']): Promise<Stocked> {
   await emptySchema(pool, schema);
   const inbox = opened();

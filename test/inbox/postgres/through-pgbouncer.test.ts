@@ -11,12 +11,12 @@ import { recordedLog } from '../../helpers/recorded-log.ts';
 import type * as direct from '../../helpers/postgres-url.ts';
 import { PgBouncer } from '../../helpers/pgbouncer.ts';
 
-/** What the suites are told of where Postgres is. */
+/** The suites read the URL of Postgres here. */
 const at = vi.hoisted(() => ({ url: '' }));
 vi.mock('../../helpers/postgres-url.ts', () => ({ postgresUrl: async () => at.url }));
 const { postgresUrl } = await vi.importActual<typeof direct>('../../helpers/postgres-url.ts');
 
-/** Since 1.21 it may keep what clients prepare; all there were before do not, and it may be turned off. */
+/** PgBouncer keeps prepared statements since 1.21, unless this is turned off. */
 const poolers: readonly (readonly [string, readonly string[]])[] = PgBouncer.canPrepare()
   ? [
       ['that keeps no prepared statements', ['max_prepared_statements = 0']],
@@ -33,7 +33,7 @@ for (const [name, settings] of poolers) {
     });
     afterAll(() => bouncer[Symbol.asyncDispose]());
 
-    // Each registers its cases again.
+    // Each import registers the cases again.
     vi.resetModules();
     await import('./postgres.test.ts');
     await import('./work-queue.test.ts');
@@ -67,7 +67,7 @@ for (const [name, settings] of poolers) {
       await using second = createProcessor({ inbox: other, logger, handlers });
       await Promise.all([first.start(), second.start()]);
       const ids = Array.from({ length: 200 }, (_, n) => `evt_${n}`);
-      // For longer than a machine waits to hear itself.
+      // For longer than a machine waits for its own notification.
       for (let n = 0; n < ids.length; n += 10) {
         const events = ids.slice(n, n + 10).map((id) => orderEvent(id, { order: id }));
         await Promise.all(events.map((event) => one.accept({ ...event, receivedAt: Date.now() }, later())));

@@ -1,4 +1,4 @@
-/** A crash and a death are told once, after they are durable, whatever became of a connection meanwhile. */
+/** Each crash and death is reported once, when it is durable. */
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
@@ -37,7 +37,7 @@ const open = () =>
 
 const processOf = (client: PoolClient): unknown => Reflect.get(client, 'processID');
 
-/** So many COMMITs from now on are done and not answered. */
+/** These COMMITs succeed without an answer. */
 function loseCommits(count: number): void {
   let left = count;
   interfere = (text) => (text === 'COMMIT' && (left -= 1) >= 0 ? 'unanswered' : null);
@@ -55,7 +55,7 @@ it.each([
   const told: CrashedEvent[] = [];
   const tell = (crashed: readonly CrashedEvent[]) => void told.push(...crashed);
   loseCommits(lost);
-  // Of its own endpoint there is nothing: what it has claimed would be found by that.
+  // Its endpoint has no events, so the claim finds its earlier ones.
   const other = { ...REQUEST, endpoints: ['elsewhere'], now: START + 2_000 };
   for (let n = 0; n < failures; n += 1) {
     await expect(inbox.claim(other, 1, tell)).rejects.toMatchObject({ code: 'FAILED' });
@@ -78,7 +78,7 @@ it('a function that commits by itself, on a database that goes away then, is tol
     handlers: {
       '*': (_, context) =>
         context.transaction(async (client: PoolClient) => {
-          // Past the client that the function is given, which would not send it.
+          // The lent client would not send it.
           const behind = clients.find((one) => processOf(one) === processOf(client));
           await behind?.query('COMMIT');
           interfere = (text) => (text.startsWith('SELECT pg_current_xact_id') ? null : 'lost');

@@ -179,7 +179,7 @@ describe('a transaction in Postgres', () => {
 });
 
 describe('a function that ends the transaction itself, past the client that it is given', () => {
-  /** What the client would not send goes to the one behind it. */
+  /** The lent client would not send some statements; the client behind it does. */
   function openWithBehind() {
     let last: PoolClient | undefined;
     const inbox = open({

@@ -98,7 +98,6 @@ it.each([
     const numberless = (events: typeof before) => events.map((event) => ({ ...event, seq: 0 }));
     expect(numberless(after)).toEqual(numberless(before));
     for (const event of before) expect(await there.attempts(event)).toEqual(await here.attempts(event));
-    // And importing it twice changes nothing.
     expect(await importEvents(there, lines, ADA, OURS)).toMatchObject({ imported: 0, different: 0 });
     expect(await exported(there)).toEqual(lines);
   },
@@ -233,7 +232,7 @@ function fileInbox(): Inbox {
   return inbox;
 }
 
-/** Rerunning of what was processed, and what failed twice before it was. */
+/** Reruns a processed event, and processes an event after two failures. */
 async function moreOf(inbox: Inbox): Promise<void> {
   await handled(inbox, { outcome: 'processed' }, orderEvent('rerun twice'));
   await operationsOf(inbox).act('rerun', [orderEvent('rerun twice')], ADA, { force: true });
@@ -242,7 +241,7 @@ async function moreOf(inbox: Inbox): Promise<void> {
   await handled(inbox, FAILED, orderEvent('discarded'));
   await operationsOf(inbox).act('discard', [orderEvent('discarded')], ADA, {});
   await store(inbox, orderEvent('running'));
-  // What runs is pending and due elsewhere, so of it the lines cannot be the same.
+  // A running event is pending and due in another inbox.
   const claimed = await inbox.claimOne(orderEvent('running'), { ...ANY, now: START + 1 });
   if (typeof claimed !== 'string') await inbox.settle(claimed.lease, { outcome: 'processed' }, START + 2);
 }

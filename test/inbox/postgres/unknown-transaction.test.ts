@@ -30,7 +30,7 @@ beforeEach(async () => {
   await pool.query(`TRUNCATE ${lines}`);
 });
 
-/** The number of a transaction is one that this server has not given out yet, as on one that has taken over. */
+/** A server that has taken over has not given out the id yet. */
 function takenOver() {
   const given = /(pg_current_xact_id(?:_if_assigned)?\(\))::text AS id/;
   const ahead = rewrittenPool(pool, (text) => text.replace(given, '($1::text::bigint + 1000000)::text AS id'));

@@ -53,7 +53,7 @@ it('a machine that listens hears of what another stores, and goes on after its c
   await hears();
 });
 
-/** A pool that loses so many of the notifications that come back to whoever has sent them. */
+/** Loses notifications that come back to their sender. */
 function losingEchoes(count: number) {
   let left = count;
   return proxiedPool(pool, (client) => ({
@@ -71,7 +71,7 @@ it('one whose first echo is lost listens all the same a moment later', async () 
   const heard = vi.fn();
   other.onPending(heard);
   await other.list();
-  // The first try is over, and there is another one.
+  // The first try is over.
   await expect.poll(() => listeners(), { timeout: 10_000 }).toBe(1);
   await expect.poll(() => listeners(), { timeout: 10_000 }).toBe(0);
   let stored = 0;
@@ -109,7 +109,7 @@ async function told(inbox: Pick<Inbox<PoolClient>, 'upkeep'>): Promise<readonly 
   return problems;
 }
 
-/** Logs everybody in and refuses every statement, as a standby refuses LISTEN; says how many connections are open. */
+/** Accepts logins and refuses statements, as a standby refuses LISTEN. */
 async function refusingServer() {
   const message = (kind: string, body: Buffer): Buffer => {
     const head = Buffer.alloc(5);

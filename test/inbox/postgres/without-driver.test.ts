@@ -11,7 +11,7 @@ import { scratchFolder } from '../../helpers/scratch-folder.ts';
 const URL_OF_SHOP = 'postgres://shop:a-password@localhost/shop';
 const WORDS = 'hookbox/postgres needs the package pg. Run: npm install pg';
 
-/** What Node looks packages up by, private though it is. */
+/** Node looks packages up with this private function. */
 const LOOKUP = '_resolveFilename';
 type Lookup = Record<typeof LOOKUP, (request: string, ...rest: readonly unknown[]) => string>;
 

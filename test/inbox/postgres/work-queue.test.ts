@@ -6,7 +6,7 @@ import { testToldCrashes } from '../../processing/told-crashes.conformance.ts';
 import { testScope } from '../../processing/scope.conformance.ts';
 import { testStoredAsRunning, testWorkQueue } from '../../processing/work-queue.conformance.ts';
 
-// As an inbox opens its own; a merchant's pool most likely does not pipeline.
+// An inbox's own connections pipeline, and an application's pool may not.
 const { empty } = inboxesOnPostgres({ pipeline: true });
 
 testWorkQueue('the work queue in Postgres', () => empty() as Inbox<never>);

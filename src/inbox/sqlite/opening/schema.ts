@@ -1,5 +1,6 @@
 import { InboxOpenError } from '../../../errors.ts';
 import { deadReasons, eventStates, prunableStates, putAwayStates } from '../../event.ts';
+import { createSharedTables, sharedTables, type SharedTables } from '../../shared-tables.ts';
 import type { SqliteDatabase } from './database.ts';
 
 const list = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
@@ -11,6 +12,22 @@ export interface Migration {
   readonly needs: number;
   readonly sql: string;
 }
+
+export const tables = Object.fromEntries(sharedTables.map((name) => [name, `hookbox_${name}`])) as SharedTables; // one for each name
+
+const WORDS: Parameters<typeof createSharedTables>[0] = {
+  t: tables,
+  int: 'INTEGER',
+  small: 'INTEGER',
+  text: 'TEXT',
+  bytes: 'BLOB',
+  numbered: 'INTEGER PRIMARY KEY',
+  flag: (column) => `INTEGER NOT NULL DEFAULT 0 CHECK (${column} IN (0, 1))`,
+  json: (column, check = `json_valid(${column})`) => `TEXT NOT NULL CHECK (${check})`,
+  refersTo: (table, column = 'seq') => ` REFERENCES hookbox_${table} (${column})`,
+  end: ' STRICT',
+  keyed: ' STRICT, WITHOUT ROWID',
+};
 
 /** Most indexes of `hookbox_events` are partial; each comment names the readers. */
 export const schema: Migration = {
@@ -121,31 +138,6 @@ export const schema: Migration = {
     CREATE INDEX hookbox_events_unhandled ON hookbox_events (endpoint, type, settled_ms)
       WHERE state = 'ignored' AND body IS NOT NULL;
 
-    CREATE TABLE hookbox_redeliveries (
-      seq      INTEGER PRIMARY KEY REFERENCES hookbox_events (seq),
-      count    INTEGER NOT NULL CHECK (count > 0),
-      first_ms INTEGER NOT NULL,
-      last_ms  INTEGER NOT NULL,
-      recent   TEXT    NOT NULL CHECK (json_array_length(recent) BETWEEN 1 AND 20)
-    ) STRICT;
-    CREATE TABLE hookbox_conflicts (
-      seq      INTEGER PRIMARY KEY REFERENCES hookbox_events (seq),
-      count    INTEGER NOT NULL CHECK (count > 0),
-      first_ms INTEGER NOT NULL,
-      last_ms  INTEGER NOT NULL,
-      recent   TEXT    NOT NULL CHECK (json_array_length(recent) BETWEEN 1 AND 20),
-      body     BLOB    NOT NULL
-    ) STRICT;
-
-    -- The newest processed event of each entity outlives the events.
-    CREATE TABLE hookbox_entities (
-      entity     TEXT    NOT NULL,
-      endpoint   TEXT    NOT NULL,
-      created_ms INTEGER NOT NULL,
-      created_ns INTEGER NOT NULL,
-      PRIMARY KEY (entity, endpoint)
-    ) STRICT, WITHOUT ROWID;
-
     CREATE TABLE hookbox_attempts (
       seq           INTEGER NOT NULL REFERENCES hookbox_events (seq),
       number        INTEGER NOT NULL CHECK (number > 0),
@@ -164,28 +156,6 @@ export const schema: Migration = {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX hookbox_attempts_found ON hookbox_attempts (found_by) WHERE found_by IS NOT NULL;
 
-    CREATE TABLE hookbox_handling (
-      endpoint TEXT    NOT NULL,
-      type     TEXT    NOT NULL,
-      seen_ms  INTEGER NOT NULL,
-      PRIMARY KEY (endpoint, type)
-    ) STRICT, WITHOUT ROWID;
-    -- A processor counts as ended after ten silent minutes.
-    CREATE TABLE hookbox_processors (
-      name       TEXT    PRIMARY KEY,
-      endpoints  TEXT    NOT NULL CHECK (json_valid(endpoints)),
-      types      TEXT    NOT NULL CHECK (json_valid(types)),
-      started_ms INTEGER NOT NULL,
-      seen_ms    INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE hookbox_pauses (
-      endpoint TEXT    NOT NULL,
-      type     TEXT    NOT NULL,
-      since_ms INTEGER NOT NULL,
-      actor    TEXT    NOT NULL,
-      reason   TEXT,
-      PRIMARY KEY (endpoint, type)
-    ) STRICT, WITHOUT ROWID;
     -- The latest time of a lease or due time shows a clock that was set back (rules/claim.ts). While events are moved
     -- by back_ms, the other columns keep the progress.
     CREATE TABLE hookbox_clock (
@@ -198,17 +168,6 @@ export const schema: Migration = {
     ) STRICT;
     INSERT INTO hookbox_clock (id, latest_ms) VALUES (1, 0);
 
-    -- Operators find events by terms such as 'entity ord_42'. Filled later, up to the seq in hookbox_progress.
-    CREATE TABLE hookbox_terms (
-      term TEXT    NOT NULL,
-      seq  INTEGER NOT NULL,
-      PRIMARY KEY (term, seq)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE hookbox_progress (
-      what TEXT    PRIMARY KEY,
-      seq  INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-
     -- New counts, and their sums (operator/counts.ts).
     CREATE TABLE hookbox_counts (
       minute_ms INTEGER NOT NULL,
@@ -217,93 +176,15 @@ export const schema: Migration = {
       count     INTEGER NOT NULL,
       PRIMARY KEY (minute_ms, what, detail)
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE hookbox_count_sums (
-      per    TEXT    NOT NULL CHECK (per IN ('minute', 'hour', 'all')),
-      at_ms  INTEGER NOT NULL,
-      what   TEXT    NOT NULL,
-      detail TEXT    NOT NULL,
-      count  INTEGER NOT NULL,
-      PRIMARY KEY (per, at_ms, what, detail)
-    ) STRICT, WITHOUT ROWID;
-
-    CREATE TABLE hookbox_rejected (
-      seq      INTEGER PRIMARY KEY,
-      endpoint TEXT    NOT NULL,
-      reason   TEXT    NOT NULL,
-      bytes    INTEGER,
-      sha256   TEXT,
-      source   TEXT,
-      count    INTEGER NOT NULL CHECK (count > 0),
-      first_ms INTEGER NOT NULL,
-      last_ms  INTEGER NOT NULL
-    ) STRICT;
+${createSharedTables(WORDS)}
     CREATE UNIQUE INDEX hookbox_rejected_alike
       ON hookbox_rejected (endpoint, reason, ifnull(sha256, ''), ifnull(source, ''), ifnull(bytes, -1));
     CREATE INDEX hookbox_rejected_latest ON hookbox_rejected (last_ms);
 
-    -- New releases, and new secrets of endpoints.
-    CREATE TABLE hookbox_marks (
-      seq      INTEGER PRIMARY KEY,
-      kind     TEXT    NOT NULL,
-      name     TEXT    NOT NULL,
-      -- of the processes with this release; '*' for several
-      endpoint TEXT    NOT NULL,
-      at_ms    INTEGER NOT NULL,
-      -- when a process last reported it, and when its last process ended
-      seen_ms  INTEGER NOT NULL,
-      ended_ms INTEGER
-    ) STRICT;
     CREATE INDEX hookbox_marks_in_time ON hookbox_marks (at_ms);
     CREATE INDEX hookbox_marks_of_kind ON hookbox_marks (kind, at_ms);
     CREATE INDEX hookbox_marks_of_name ON hookbox_marks (kind, name, at_ms);
 
-    CREATE TABLE hookbox_audit (
-      seq    INTEGER PRIMARY KEY,
-      at_ms  INTEGER NOT NULL,
-      actor  TEXT    NOT NULL,
-      via    TEXT    NOT NULL CHECK (via IN ('code', 'cli', 'page')),
-      act    TEXT    NOT NULL,
-      reason TEXT,
-      filter TEXT    NOT NULL CHECK (json_valid(filter)),
-      counts TEXT    NOT NULL CHECK (json_valid(counts))
-    ) STRICT;
-    CREATE TABLE hookbox_event_acts (
-      seq   INTEGER NOT NULL,
-      audit INTEGER NOT NULL REFERENCES hookbox_audit (seq),
-      at_ms INTEGER NOT NULL,
-      PRIMARY KEY (seq, audit)
-    ) STRICT, WITHOUT ROWID;
-
-    CREATE TABLE hookbox_bulks (
-      id           INTEGER PRIMARY KEY,
-      act          TEXT    NOT NULL CHECK (act IN ('rerun', 'discard', 'retry-now')),
-      state        TEXT    NOT NULL CHECK (state IN ('filling', 'previewed', 'running', 'done', 'cancelled')),
-      force        INTEGER NOT NULL CHECK (force IN (0, 1)),
-      filter       TEXT    NOT NULL CHECK (json_valid(filter)),
-      actor        TEXT    NOT NULL,
-      reason       TEXT,
-      created_ms   INTEGER NOT NULL,
-      started_ms   INTEGER,
-      ended_ms     INTEGER,
-      total        INTEGER NOT NULL DEFAULT 0,
-      breakdown    TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(breakdown)),
-      worked       INTEGER NOT NULL DEFAULT 0,
-      -- up to this event all have a result
-      reached      INTEGER NOT NULL DEFAULT 0,
-      counts       TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(counts)),
-      audit        INTEGER REFERENCES hookbox_audit (seq),
-      -- the last report of its process, and whether it stops
-      heartbeat_ms INTEGER,
-      stopped      INTEGER NOT NULL DEFAULT 0 CHECK (stopped IN (0, 1)),
-      CONSTRAINT ended_bulks_have_a_time CHECK ((state IN ('done', 'cancelled')) = (ended_ms IS NOT NULL)),
-      CONSTRAINT started_bulks_are_audited CHECK (started_ms IS NULL OR audit IS NOT NULL)
-    ) STRICT;
-    CREATE TABLE hookbox_bulk_events (
-      bulk   INTEGER NOT NULL REFERENCES hookbox_bulks (id),
-      seq    INTEGER NOT NULL,
-      result TEXT,
-      PRIMARY KEY (bulk, seq)
-    ) STRICT, WITHOUT ROWID;
     CREATE INDEX hookbox_bulk_events_open ON hookbox_bulk_events (bulk, seq) WHERE result IS NULL;
   `,
 };

@@ -1,11 +1,12 @@
 import { boundToHere } from '../../../host/own-context.ts';
 import { wallTime } from '../../../host/real-timers.ts';
 import type { GroupCommit } from '../../group-commit.ts';
-import { sharedTables, type Clock, type Dialect, type Statement } from '../../operator/sql.ts';
+import type { Clock, Dialect, Statement } from '../../operator/sql.ts';
 import type { Connection } from '../connection.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
 import { type Work, waitedSince } from '../jobs.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
+import { tables } from '../opening/schema.ts';
 import { DEAD, PRINT, READY, STATE_TO_ACT_ON } from '../sql/named-statements.ts';
 import { keyIs, statement } from '../sql/statement.ts';
 import { FREE, type BorrowLock } from '../threads/write-lock.ts';
@@ -61,7 +62,7 @@ const aside = (parked: 1 | 2, limit: number): string => `
 const givenColumn = (name: string, at: number): string => `$${at + 1} ->> json_each.key AS ${name}`;
 
 export const sqlite: Dialect = {
-  t: Object.fromEntries(sharedTables.map((name) => [name, `hookbox_${name}`])) as Dialect['t'], // one for each name
+  t: tables,
   keyIs,
   anyOf: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
   joinRow: (table, as, where) => `CROSS JOIN ${table} AS ${as} ON ${where(as)}`,
