@@ -1,5 +1,5 @@
-import { request as httpRequest, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { messageOf } from '../errors.ts';
 import { clearInterval, clearTimeout, performance, setInterval, setTimeout } from '../host/real-timers.ts';
 import { signBody, type Secret } from '../signing/signature.ts';
@@ -51,6 +51,12 @@ export async function deliver(url: string | URL, body: Uint8Array, options: Deli
     if (options.resend === false || !first.wasStale()) throw failure;
     return send(new URL(url), body, options, deadline, false).answer;
   }
+}
+
+/** Keeps connections of this protocol. */
+export function agentFor({ protocol }: URL, maxSockets = Infinity): Agent {
+  const options = { keepAlive: true, maxSockets };
+  return protocol === 'https:' ? new HttpsAgent(options) : new Agent(options);
 }
 
 export function isSuccess(status: number | null): boolean {

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { Agent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import { performance } from '../host/real-timers.ts';
 import { assertOption, whole } from '../option-rules.ts';
 import { signBody, signingKeys, type Secret } from '../signing/signature.ts';
 import { labelOf, type EventLabel } from './event-json.ts';
 import { copiesIn, delayedBy, noFaults, type Fault, type FaultPlan, retryAfter, type SignedBody } from './faults.ts';
-import { requestWith, type Seen } from './deliver.ts';
+import { agentFor, requestWith, type Seen } from './deliver.ts';
 import { realClock, type SenderClock } from './sender-clock.ts';
 
 export interface ServiceOptions {
@@ -88,7 +86,7 @@ export function createService(options: ServiceOptions): Service {
   } = options;
   const { reachable = () => true } = options;
   const url = new URL(options.url);
-  const agent = url.protocol === 'https:' ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
+  const agent = agentFor(url);
   assertOption('concurrency', concurrency, whole());
   const takeSlot = concurrencyLimit(concurrency);
   const requestOptions = {
@@ -231,7 +229,7 @@ function digestOf(body: Uint8Array): string {
 }
 
 /** First come, first served. Resolves to the function that gives the slot back. */
-function concurrencyLimit(count: number): () => Promise<() => void> {
+export function concurrencyLimit(count: number): () => Promise<() => void> {
   const waiting: (() => void)[] = [];
   let free = count;
   const giveBack = (): void => {

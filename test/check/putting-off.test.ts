@@ -112,12 +112,6 @@ describe('an endpoint that puts deliveries off', () => {
     expect(findingOf(report, 'malformed-json').mend).toContain('rate limit');
   });
 
-  it('that takes not even the first delivery cannot be judged at all', async () => {
-    const report = await check(scriptedEndpoint(() => ({ status: 429, headers: { 'Retry-After': '3600' } })));
-
-    expect(probesWith(report, 'unknown')).toEqual(probeNames);
-  });
-
   it('without saying that it is for a while is a fault', async () => {
     const report = await check(
       scriptedEndpoint(() => 503),

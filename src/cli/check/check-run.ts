@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { request as httpRequest, type Agent, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { clearTimeout, delay, performance, setTimeout } from '../../host/real-timers.ts';
 import type { EventType } from '../../events/event-types.ts';
-import { isSuccess, readAnswer } from '../../sender/deliver.ts';
+import { agentFor, isSuccess, readAnswer } from '../../sender/deliver.ts';
 import { signBody } from '../../signing/signature.ts';
 import { buildEvent } from '../../testing/build-event.ts';
 import { connectionFailure } from '../shared/unreachable.ts';
@@ -193,7 +193,7 @@ export class Effects {
   constructor(template: string, limits: Limits) {
     this.#template = template;
     this.#limits = limits;
-    this.#agent = agentFor(this.#urlFor('evt_check'), Infinity);
+    this.#agent = agentFor(this.#urlFor('evt_check'));
   }
 
   async of(id: string): Promise<Effect | NoCount> {
@@ -272,19 +272,12 @@ interface Limits {
   readonly signal: AbortSignal;
 }
 
-type Agent = HttpAgent | HttpsAgent;
-
-export function agentFor(url: URL, maxSockets = 1): Agent {
-  const options = { keepAlive: true, maxSockets };
-  return url.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
-}
-
 const BODY_PATIENCE_MS = 1_000;
 
 /** Sends one request, on a new connection unless `agent` is set. Does not follow redirects. */
 async function exchange(url: URL, parts: RequestParts, { patienceMs, signal: stop }: Limits): Promise<Exchange> {
   stop.throwIfAborted();
-  const { method = 'POST', headers = {}, body = new Uint8Array(), agent = agentFor(url) } = parts;
+  const { method = 'POST', headers = {}, body = new Uint8Array(), agent = agentFor(url, 1) } = parts;
   const { write = async (write, body) => write(body) } = parts;
   const late = AbortSignal.timeout(patienceMs);
   const signal = AbortSignal.any([stop, late]);

@@ -1,7 +1,8 @@
 import { delay } from '../../host/real-timers.ts';
 import { plural } from '../../ops/words/format.ts';
+import { agentFor } from '../../sender/deliver.ts';
 import { ADVICE } from './advice.ts';
-import { agentFor, duration, isAccepted, tellsToWait, type Exchange } from './check-run.ts';
+import { duration, isAccepted, tellsToWait, type Exchange } from './check-run.ts';
 import { described, fault, late, notAccepted, outcome, warning, type Finding, type Probe } from './findings.ts';
 
 /** One body comes byte by byte; its last byte is held back until others were answered. */
@@ -38,7 +39,7 @@ export const slowBody: Probe = async (run) => {
 
 /** Five deliveries on one connection, if the endpoint keeps it: an unread body of the forged one would get in the way. */
 export const keepAlive: Probe = async (run) => {
-  const agent = agentFor(run.settings.url);
+  const agent = agentFor(run.settings.url, 1);
   const findings = [];
   let reused = 0;
   try {

@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import type { EventType } from '../../events/event-types.ts';
 import { labelOf, type EventLabel, parseExactly, writtenExactly } from '../../sender/event-json.ts';
-import { type Fault, type FaultPlan, forged, randomFault, randomFaults, letters, seeded } from '../../sender/faults.ts';
+import { type FaultPlan, forged, randomFault, randomFaults, letters, seeded } from '../../sender/faults.ts';
 import { realClock, virtualClock } from '../../sender/sender-clock.ts';
 import { createService, type DeadLetter, type DeliveryAttempt, type DeliveryEnd } from '../../sender/service.ts';
 import { fixture } from '../../testing/fixtures.ts';
@@ -219,14 +219,7 @@ function ownFaults(given: readonly AttemptFaults[], seed: number, ...key: readon
   return (_id, attempt) => {
     const faults = given[attempt - 1] ?? [];
     return (Array.isArray(faults) ? faults : [faults]).map((each, at) => {
-      return typeof each === 'string' ? randomFault(each, seeded(seed, 'fault', ...key, attempt, at)) : exact(each);
+      return typeof each === 'string' ? randomFault(each, seeded(seed, 'fault', ...key, attempt, at)) : each;
     });
   };
-}
-
-function exact(given: Exclude<AttemptFaults, string | null | readonly unknown[]>): Fault {
-  if (given.kind === 'late') return { kind: 'late', ms: given.by };
-  if (given.kind === 'burst') return { kind: 'burst', everyMs: given.every };
-  if (given.kind === 'slow-body') return { kind: 'slow-body', ms: given.over };
-  return given;
 }

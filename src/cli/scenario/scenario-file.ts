@@ -20,13 +20,15 @@ const share = z.number().min(0).max(1);
 
 const faultKind = z.enum(FAULT_KINDS as [FaultKind, ...FaultKind[]]);
 const fault = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('late'), by: duration }),
-  z.strictObject({ kind: z.literal('burst'), every: duration.refine((ms) => ms > 0, 'expected a number above 0') }),
+  z.strictObject({ kind: z.literal('late'), by: duration }).transform(({ kind, by }) => ({ kind, ms: by })),
+  z
+    .strictObject({ kind: z.literal('burst'), every: duration.refine((ms) => ms > 0, 'expected a number above 0') })
+    .transform(({ kind, every }) => ({ kind, everyMs: every })),
   z.strictObject({ kind: z.literal('duplicate'), copies: atLeastOne }),
   z.strictObject({ kind: z.literal('tampered-body'), where: share }),
   z.strictObject({ kind: z.literal('tampered-signature'), where: share }),
   z.strictObject({ kind: z.literal('cut'), where: share }),
-  z.strictObject({ kind: z.literal('slow-body'), over: duration }),
+  z.strictObject({ kind: z.literal('slow-body'), over: duration }).transform(({ kind, over }) => ({ kind, ms: over })),
   z.strictObject({ kind: z.literal('lost-answer') }),
 ]);
 

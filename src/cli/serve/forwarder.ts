@@ -2,6 +2,7 @@ import { clearTimeout, performance, setTimeout } from '../../host/real-timers.ts
 import { messageOf } from '../../errors.ts';
 import { oneLine } from '../../printable.ts';
 import { deliver } from '../../sender/deliver.ts';
+import { concurrencyLimit } from '../../sender/service.ts';
 import { tell } from '../shared/output.ts';
 import type { ForwardReport } from './serve-reports.ts';
 
@@ -31,29 +32,21 @@ const CLOSE_MS = 10_000;
 const ANSWER_CHARACTERS = 200;
 
 export function createForwarder(to: URL, report: (forward: ForwardReport) => void): Forwarder {
-  const waiting: Forwarded[] = [];
+  const takeSlot = concurrencyLimit(CONCURRENCY);
   const underWay = new Set<Promise<void>>();
   let waitingBytes = 0;
+  let isTooLate = false;
   let remarkedCircle = false;
 
   const sizeOf = ({ body }: Forwarded): number => body.byteLength + OVERHEAD_BYTES;
 
-  function next(): Forwarded | undefined {
-    const delivery = waiting.shift();
-    if (delivery !== undefined) waitingBytes -= sizeOf(delivery);
-    return delivery;
-  }
-
-  function pump(): void {
-    while (underWay.size < CONCURRENCY) {
-      const delivery = next();
-      if (delivery === undefined) return;
-      const work = send(delivery).finally(() => {
-        underWay.delete(work);
-        pump();
-      });
-      underWay.add(work);
-    }
+  async function sendInTurn(delivery: Forwarded): Promise<void> {
+    waitingBytes += sizeOf(delivery);
+    const giveBack = await takeSlot();
+    waitingBytes -= sizeOf(delivery);
+    if (isTooLate) leaveOut(delivery, 'hookbox serve is stopping');
+    else await send(delivery);
+    giveBack();
   }
 
   async function send(delivery: Forwarded): Promise<void> {
@@ -89,15 +82,12 @@ export function createForwarder(to: URL, report: (forward: ForwardReport) => voi
       else if (waitingBytes + sizeOf(delivery) > MAX_WAITING_BYTES)
         leaveOut(delivery, 'too many deliveries are waiting');
       else {
-        waitingBytes += sizeOf(delivery);
-        waiting.push(delivery);
-        pump();
+        const work = sendInTurn(delivery).finally(() => underWay.delete(work));
+        underWay.add(work);
       }
     },
     async close() {
-      const late = setTimeout(() => {
-        for (let left = next(); left !== undefined; left = next()) leaveOut(left, 'hookbox serve is stopping');
-      }, CLOSE_MS);
+      const late = setTimeout(() => (isTooLate = true), CLOSE_MS);
       while (underWay.size > 0) await Promise.all(underWay);
       clearTimeout(late);
     },

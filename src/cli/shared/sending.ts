@@ -1,12 +1,11 @@
-import { Agent as HttpAgent, STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import { STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http';
 import { messageOf } from '../../errors.ts';
 import type { Issue } from '../../events/webhook-event.ts';
 import { delay, performance } from '../../host/real-timers.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
-import { deliver, DeliveryError, isSuccess, type Answer } from '../../sender/deliver.ts';
+import { agentFor, deliver, DeliveryError, isSuccess, type Answer } from '../../sender/deliver.ts';
 import { readText } from './files.ts';
 import { STOPS_AFTER_ANSWERS, underWay, type Progress } from './interruption.ts';
 import { present } from './options.ts';
@@ -72,8 +71,7 @@ const MOST_REFUSED = 5;
 export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: SendAllOptions): Promise<SendingResult> {
   const { to, secret, concurrency, quiet = false, expectStatus, header, signal } = options;
   const startedAt = performance.now();
-  const Agent = to.protocol === 'https:' ? HttpsAgent : HttpAgent;
-  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
+  const agent = agentFor(to, concurrency);
   const delivery = { secret: secret ?? '', agent, headers: givenHeaders(header) };
   const turn = pace(options.rate, signal);
   const unsent: Outgoing[] = [];
