@@ -5,7 +5,8 @@ import { type FaultPlan, forged, randomFault, randomFaults, letters, seeded } fr
 import { realClock, virtualClock } from '../../sender/sender-clock.ts';
 import { createService, type DeadLetter, type DeliveryAttempt, type DeliveryEnd } from '../../sender/service.ts';
 import { fixture } from '../../testing/fixtures.ts';
-import { usageError } from '../shared/output.ts';
+import type { Progress } from '../shared/interruption.ts';
+import { tell, usageError } from '../shared/output.ts';
 import type { AttemptFaults, Scenario, ScenarioDelivery } from './scenario-file.ts';
 import type { ScenarioReceiver } from './scenario-receivers.ts';
 
@@ -24,8 +25,7 @@ interface RunOptions {
   readonly receiver: ScenarioReceiver;
   readonly timeScale?: number | undefined;
   readonly signal: AbortSignal;
-  readonly onKnown: (count: number) => void;
-  readonly onWait: (count: number) => void;
+  readonly progress: Progress;
   /** @param share - how much of the scenario is over, from 0 to 1 */
   readonly onAttempt: (attempt: DeliveryAttempt, share: number) => void;
 }
@@ -35,11 +35,15 @@ const AHEAD_MS = 1;
 
 /** @throws CommandError for what the file cannot mean */
 export async function runScenario(scenario: Scenario, options: RunOptions) {
-  const { seed, receiver, timeScale, onAttempt, onKnown, onWait } = options;
+  const { seed, receiver, timeScale, progress, onAttempt } = options;
   const plan = planOf(scenario, seed);
   const ids = [...new Set(plan.deliveries.flatMap(({ id }) => (id === null ? [] : [id])))];
   const known = await receiver.known(ids);
-  if (known > 0) onKnown(known);
+  if (known > 0) {
+    tell(
+      `note: ${known} of these events are already in the inbox of the receiver. To create other events, use a different --seed.`,
+    );
+  }
 
   const stop = new AbortController(); // ends waiting when something fails here
   const signal = AbortSignal.any([options.signal, stop.signal]);
@@ -105,7 +109,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions) {
   const [played] = await Promise.all([Promise.all(playing), ...beside]).finally(() => stop.abort());
   const tookMs = clock.now() - start;
   const interrupted = options.signal.aborted;
-  const findings = interrupted ? null : await receiver.findings(ids, onWait);
+  const findings = interrupted ? null : await receiver.findings(ids, progress);
   const deliveries = played.map(({ planned, end }) => ({ ...planned, ...end, byHand: lastRetryOf(end) }));
   const deadLetters = service.deadLetters.length;
   return { plan, deliveries, requests, deadLetters, findings, tookMs, interrupted };

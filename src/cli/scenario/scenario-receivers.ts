@@ -17,7 +17,9 @@ import { operationsOf } from '../../ops/operations-of.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
 import type { DbOptions } from '../shared/options.ts';
 import { existingInbox } from '../shared/inbox.ts';
+import type { Progress } from '../shared/interruption.ts';
 import { addressOf } from '../shared/listen.ts';
+import { tell } from '../shared/output.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-file.ts';
 
 export type EventFinding = Awaited<ReturnType<typeof findingOf>>;
@@ -40,10 +42,10 @@ export interface ScenarioReceiver extends AsyncDisposable {
    *
    * @param ids - the events to look for; the built-in receiver returns all of its events
    */
-  findings(ids: readonly string[], onWait: (count: number) => void): Promise<Findings | null>;
+  findings(ids: readonly string[], progress: Progress): Promise<Findings | null>;
 }
 
-export const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 30_000;
 
 interface Running {
   readonly inbox: Inbox;
@@ -122,10 +124,10 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
       }
     },
     known: () => Promise.resolve(0),
-    async findings(_ids, onWait) {
+    async findings(_ids, progress) {
       running ??= await start(port);
       const { inbox } = running;
-      const events = await whenSettled(() => allEvents(inbox), onWait);
+      const events = await whenSettled(() => allEvents(inbox), progress);
       const effects = effectsIn(file);
       const found = events.map((event) => findingOf(inbox, event, effects.get(event.id) ?? 0));
       return { events: await Promise.all(found), superseded };
@@ -187,14 +189,14 @@ export async function remoteReceiver(
     reachable: () => !isDown,
     async keepUp() {},
     known: async (ids) => (await events(ids)).length,
-    async findings(ids, onWait) {
+    async findings(ids, progress) {
       if (inbox === null) return null;
       const stored = await events(ids);
       const waits = await operationsOf(inbox).waits(stored, Date.now());
       const unclaimed = new Set(stored.filter((_, n) => waits[n]?.reason === 'no processor').map(({ id }) => id));
       const isUntaken = ({ state, id }: StoredEvent): boolean =>
         state === 'ignored' || (state === 'pending' && unclaimed.has(id));
-      const found = await whenSettled(() => events(ids), onWait, isUntaken);
+      const found = await whenSettled(() => events(ids), progress, isUntaken);
       const findings = found.map((event) => findingOf(inbox, event, null, isUntaken(event)));
       return { events: await Promise.all(findings), superseded: null };
     },
@@ -219,7 +221,7 @@ async function allEvents(inbox: Inbox): Promise<readonly StoredEvent[]> {
 /** @param isUntaken - whether no handler takes an event, so that waiting is of no use */
 async function whenSettled(
   read: () => Promise<readonly StoredEvent[]>,
-  onWait: (count: number) => void,
+  progress: Progress,
   isUntaken: (event: StoredEvent) => boolean = () => false,
 ): Promise<readonly StoredEvent[]> {
   const startedAt = performance.now();
@@ -231,7 +233,7 @@ async function whenSettled(
     if (open.length === 0 || waited > PATIENCE_MS) return events;
     if (isQuiet && waited > 2_000) {
       isQuiet = false;
-      onWait(open.length);
+      progress.above(() => tell(`waiting up to ${PATIENCE_MS / 1_000} s for the handlers of ${open.length} events`));
     }
     await delay(20);
   }

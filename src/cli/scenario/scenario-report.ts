@@ -10,7 +10,7 @@ import { whyUnreachable } from '../shared/unreachable.ts';
 import { runScenario, type ScenarioRun } from './run-scenario.ts';
 import { faultsIn, statusOf, sum, verdictsOn, type Verdict } from './scenario-verdicts.ts';
 import { loadScenario, type Scenario } from './scenario-file.ts';
-import { ownReceiver, PATIENCE_MS, remoteReceiver, type ScenarioReceiver } from './scenario-receivers.ts';
+import { ownReceiver, remoteReceiver, type ScenarioReceiver } from './scenario-receivers.ts';
 
 export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {
   readonly to?: string;
@@ -36,14 +36,7 @@ export async function runAndReport(fileOrName: string, options: ScenarioRunOptio
     receiver,
     signal,
     timeScale,
-    onKnown(count) {
-      tell(
-        `note: ${count} of these events are already in the inbox of the receiver. To create other events, use a different --seed.`,
-      );
-    },
-    onWait(count) {
-      progress.above(() => tell(`waiting up to ${PATIENCE_MS / 1_000} s for the handlers of ${count} events`));
-    },
+    progress,
     onAttempt(attempt, share) {
       if (verbose) progress.above(() => tellAttempt(attempt, start));
       progress.show(share, `${asClock(attempt.at.getTime() - start)} on the service's clock`);
