@@ -9,20 +9,6 @@ import { rerunOfferedSince, seenSince, wasSeenAfter } from '../inbox/rules/proce
 import type { Announced, Scope, IgnoredType, UnhandledType } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 
-interface Announcer {
-  /** Resolves when the inbox knows. The returned function checks the waiting events, which may take long. */
-  announce(): Promise<() => Promise<void>>;
-  /**
-   * After a sleep, or a clock that was set forward, the processor seems gone until it announces itself again. Ignores
-   * no events, because no time may have passed.
-   */
-  showAgain(): Promise<void>;
-  tellWhatWasPutAway(): Promise<void>;
-  handledSince(now: number): number;
-  /** If the inbox cannot be reached, the processor counts as gone ten minutes later. */
-  leave(): Promise<void>;
-}
-
 const REST = 3;
 
 export function createAnnouncer({
@@ -37,7 +23,7 @@ export function createAnnouncer({
   readonly clock: Clock;
   readonly logger: Logger;
   readonly isOpen: () => boolean;
-}): Announcer {
+}) {
   const presence = createPresence();
   const log = unhandledLog(logger);
   const name = `${process.pid}-${randomBytes(4).toString('hex')}`;
@@ -72,7 +58,8 @@ export function createAnnouncer({
   }
 
   return {
-    handledSince: (now) => presence.handledSince(now),
+    handledSince: (now: number) => presence.handledSince(now),
+    /** Resolves when the inbox knows. The returned function checks the waiting events, which may take long. */
     async announce() {
       const now = clock.now();
       // A processor without handlers may be a mistake, so it ignores no events.
@@ -86,6 +73,7 @@ export function createAnnouncer({
         log.waiting(await inbox.unhandled(then, presence.handledSince(then)));
       };
     },
+    /** After a sleep, the processor seems gone. Ignores no events, because no time may have passed. */
     async showAgain() {
       const now = clock.now();
       if (shownAt !== null && !wasSeenAfter(shownAt, seenSince(now))) await announceAt(now, null);
@@ -174,11 +162,7 @@ function unhandledLog(logger: Logger) {
 }
 
 export function rerunIgnoredCommand(
-  {
-    endpoint,
-    types,
-    ignoredSince,
-  }: { readonly endpoint: string; readonly types: readonly string[]; readonly ignoredSince: Date },
+  { endpoint, types, ignoredSince }: { endpoint: string; types: readonly string[]; ignoredSince: Date },
   inbox: NamedInbox,
 ): string {
   return [
@@ -190,32 +174,25 @@ export function rerunIgnoredCommand(
   ].join(' ');
 }
 
-interface Presence {
-  announced(now: number): void;
-  /** A processor that was seen since then is running; milliseconds since 1970. */
-  handledSince(now: number): number;
-  /** Events that have been due since then may be ignored; `null` for none yet. */
-  ignoreBefore(now: number): number | null;
-}
-
 /**
  * When the clock jumps forward, as after a suspension, all other processors seem to have gone. So a processor counts as
  * gone only if it was not seen since this one's announcement before last: ten minutes have really passed since then,
  * because timers do not jump. The earliest of these times counts, because the clock may have been wrong for a while.
  */
-export function createPresence(): Presence {
+export function createPresence() {
   /** the times of the last three announcements */
   const readings: number[] = [];
   return {
-    announced(now) {
+    announced(now: number): void {
       readings.push(now);
       if (readings.length > 3) readings.shift();
     },
-    handledSince(now) {
+    handledSince(now: number): number {
       const [first = now] = readings;
       return Math.min(seenSince(now), ...(readings.length < 3 ? [seenSince(first)] : readings));
     },
-    ignoreBefore(now) {
+    /** Events that have been due since then may be ignored; `null` for none yet. */
+    ignoreBefore(now: number): number | null {
       return readings.length < 2 ? null : Math.min(seenSince(now), ...readings.slice(-2));
     },
   };

@@ -9,29 +9,6 @@ import type { EndedAttempt, AttemptEnd } from './attempt-log.ts';
 import type { LoggedAttempt } from './run-attempt.ts';
 import type { Timers } from './timers.ts';
 
-/** Writes how attempts end, and releases events, in a processor and in inline mode. */
-export interface AttemptEnding {
-  /**
-   * Keeps the lease of an attempt.
-   *
-   * @param ended - resolves when its end is written; `close` waits for it
-   */
-  hold(lease: Lease, attempt: LoggedAttempt, ended: Promise<unknown>): void;
-  /** @returns `lost` if another processor has taken over the event */
-  write(lease: Lease, attempt: LoggedAttempt, end: AttemptEnd): Promise<AttemptEnd>;
-  /** Releases the event of a running attempt. Later results of its handler do not count. */
-  giveBack(lease: Lease, attempt: LoggedAttempt): Promise<void>;
-  /** Releases events whose handlers have not started. */
-  giveBackUnrun(claiming: Promise<readonly ClaimedEvent[]>): Promise<void>;
-  /**
-   * Waits for running handlers, then aborts their signals, waits a moment more, and releases the remaining events,
-   * within `closeMs`.
-   *
-   * @param claiming - a claim in progress, whose events are released
-   */
-  close(claiming?: Promise<unknown> | null): Promise<void>;
-}
-
 export interface AttemptEndingOptions {
   readonly inbox: Pick<Inbox, 'settle'>;
   readonly clock: Clock;
@@ -47,16 +24,8 @@ export interface AttemptEndingOptions {
   }[];
 }
 
-export function attemptEnding({
-  inbox,
-  clock,
-  timers,
-  grace,
-  leases,
-  closeMs,
-  failed,
-  tell,
-}: AttemptEndingOptions): AttemptEnding {
+/** Writes how attempts end, and releases events, in a processor and in inline mode. */
+export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, failed, tell }: AttemptEndingOptions) {
   /** attempts whose end is not written yet */
   const running = new Map<Promise<unknown>, { readonly lease: Lease; readonly attempt: LoggedAttempt }>();
   const givingBack = new Set<Promise<void>>();
@@ -99,6 +68,7 @@ export function attemptEnding({
     return done;
   }
 
+  /** Releases the event of a running attempt. Later results of its handler do not count. */
   function giveBack(lease: Lease, attempt: LoggedAttempt): Promise<void> {
     leases.letGo(lease);
     attempt.abort('closing');
@@ -115,14 +85,16 @@ export function attemptEnding({
   const atMost = (share: number, work: Promise<unknown>): Promise<unknown> => timers.atMost(closeMs * share, work);
 
   return {
-    hold(lease, attempt, ended) {
+    /** Keeps the lease until `ended` resolves, when the end is written. `close` waits for it. */
+    hold(lease: Lease, attempt: LoggedAttempt, ended: Promise<unknown>): void {
       leases.keep(lease, attempt);
       running.set(ended, { lease, attempt });
       ended
         .catch((failure: unknown) => failed('cannot store the result of an attempt', failure))
         .finally(() => running.delete(ended));
     },
-    async write(lease, attempt, end) {
+    /** @returns `lost` if another processor has taken over the event */
+    async write(lease: Lease, attempt: LoggedAttempt, end: AttemptEnd): Promise<AttemptEnd> {
       try {
         const settlement = settlementOf(end);
         return told(attempt, settlement === null ? end : endAs(end, await settle(lease, settlement)));
@@ -131,13 +103,15 @@ export function attemptEnding({
       }
     },
     giveBack,
-    giveBackUnrun: (claiming) =>
+    /** Releases events whose handlers have not started. */
+    giveBackUnrun: (claiming: Promise<readonly ClaimedEvent[]>): Promise<void> =>
       whenGivenBack(
         claiming.then((claimed) =>
           Promise.all(claimed.map(({ lease }) => inbox.settle(lease, { outcome: 'interrupted' }, clock.now()))),
         ),
       ),
-    async close(claiming = null) {
+    /** Aborts running handlers after a while, and then releases the events that are left and those of `claiming`. */
+    async close(claiming: Promise<unknown> | null = null): Promise<void> {
       const allEnded = (): Promise<unknown> => Promise.allSettled([claiming, ...running.keys(), ...givingBack]);
       leases.close();
       await atMost(CLOSE_SHARES.wait, allEnded());

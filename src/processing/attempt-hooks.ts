@@ -4,7 +4,7 @@ import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import { COMMITTED_ALONE } from '../inbox/rules/attempt.ts';
 import type { DeadReason } from '../inbox/event.ts';
-import type { AttemptError, TellCrashed } from '../inbox/work.ts';
+import type { AttemptError, CrashedEvent } from '../inbox/work.ts';
 import { type AttemptEnd, type EndedAttempt, loggedError } from './attempt-log.ts';
 
 /** The error that a hook receives. With `logErrors: false`, the error has no message. */
@@ -53,13 +53,6 @@ export interface AttemptHooks {
   readonly onDead?: Hook<DeadFacts>;
 }
 
-interface AttemptHookCalls {
-  ended(attempt: EndedAttempt, end: AttemptEnd): void;
-  /** Reports the crashed attempts that a claim found, including those of other processes and endpoints. */
-  readonly crashed: TellCrashed;
-  readonly calls: HookCalls;
-}
-
 interface AttemptHookOptions extends AttemptHooks {
   readonly logger: Logger;
   readonly logErrors: boolean;
@@ -67,7 +60,7 @@ interface AttemptHookOptions extends AttemptHooks {
   readonly inline?: boolean;
 }
 
-export function attemptHooks(options: AttemptHookOptions): AttemptHookCalls {
+export function attemptHooks(options: AttemptHookOptions) {
   const { onFailed, onDead, logger, logErrors, inline = false } = options;
   const calls = new HookCalls(logger);
 
@@ -82,26 +75,16 @@ export function attemptHooks(options: AttemptHookOptions): AttemptHookCalls {
 
   return {
     calls,
-    ended(attempt, end) {
-      switch (end.outcome) {
-        case 'retry': {
-          const dueAt = inline ? null : new Date(end.dueAt);
-          calls.call('onFailed', onFailed, { ...about(attempt, end.error), dueAt });
-          break;
-        }
-        case 'dead':
-          calls.call('onDead', onDead, { ...about(attempt, end.error), reason: end.reason });
-          break;
-        case 'committed alone':
-          calls.call('onDead', onDead, { ...about(attempt, COMMITTED_ALONE.error), reason: 'failed' });
-          break;
-        case 'committed':
-        case 'processed':
-        case 'interrupted':
-        case 'lost':
+    ended(attempt: EndedAttempt, end: AttemptEnd): void {
+      if (end.outcome === 'retry') {
+        const dueAt = inline ? null : new Date(end.dueAt);
+        calls.call('onFailed', onFailed, { ...about(attempt, end.error), dueAt });
       }
+      const dead = end.outcome === 'committed alone' ? COMMITTED_ALONE : end;
+      if (dead.outcome === 'dead') calls.call('onDead', onDead, { ...about(attempt, dead.error), reason: dead.reason });
     },
-    crashed(crashed) {
+    /** Reports crashes that a claim found, including those of other processes and endpoints. */
+    crashed(crashed: readonly CrashedEvent[]): void {
       for (const { endpoint, id, type, attempt, deadReason, dueAt, error, wasClosing } of crashed) {
         if (wasClosing === true) continue;
         const facts = { endpoint, id, type, attempt, error: told(error), durationMs: null };

@@ -44,18 +44,9 @@ interface AttemptLogOptions {
   readonly inline?: boolean;
 }
 
-export interface AttemptLog {
-  readonly logErrors: boolean;
-  ended(attempt: EndedAttempt, end: AttemptEnd): void;
-  /** Its handler threw after its transaction was committed. */
-  failedLate(attempt: EndedAttempt, error: AttemptError): void;
-  withoutFile(attempt: EndedAttempt, thrown: unknown): void;
-  /** Its handler was still running when `close` released its event. */
-  outlived(attempt: EndedAttempt): void;
-  found(crashed: readonly CrashedEvent[]): void;
-}
+export type AttemptLog = ReturnType<typeof attemptLog>;
 
-export function attemptLog({ logger, inbox, logErrors, inline = false }: AttemptLogOptions): AttemptLog {
+export function attemptLog({ logger, inbox, logErrors, inline = false }: AttemptLogOptions) {
   /** The message and stack too, unless `logErrors` is `false`. */
   const why = ({ endpoint, id }: AttemptFacts, error: AttemptError) => ({
     error: oneLine(error.name),
@@ -65,7 +56,7 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
 
   return {
     logErrors,
-    ended(attempt, end) {
+    ended(attempt: EndedAttempt, end: AttemptEnd): void {
       switch (end.outcome) {
         case 'processed':
         case 'committed':
@@ -99,10 +90,13 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
         case 'interrupted':
       }
     },
-    failedLate: (attempt, error) => logger.error({ ...attempt, ...why(attempt, error) }, SAID.failedLate),
-    withoutFile: (attempt, thrown) => logger.error({ ...attempt, cause: messageOf(thrown) }, SAID.withoutFile),
-    outlived: (attempt) => logger.warn({ ...attempt }, SAID.outlived),
-    found(crashed) {
+    /** Its handler threw after its transaction was committed. */
+    failedLate: (attempt: EndedAttempt, error: AttemptError): void =>
+      logger.error({ ...attempt, ...why(attempt, error) }, SAID.failedLate),
+    withoutFile: (attempt: EndedAttempt, thrown: unknown): void =>
+      logger.error({ ...attempt, cause: messageOf(thrown) }, SAID.withoutFile),
+    outlived: (attempt: EndedAttempt): void => logger.warn({ ...attempt }, SAID.outlived),
+    found(crashed: readonly CrashedEvent[]): void {
       for (const { endpoint, id, type, attempt, wasClosing } of crashed) {
         if (wasClosing !== true) continue;
         const facts = { endpoint, id, type: type === null ? null : oneLine(type), attempt };

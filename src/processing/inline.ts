@@ -1,19 +1,12 @@
 import { boundToHere, ownContext } from '../host/own-context.ts';
 import { performance } from '../host/real-timers.ts';
-import { systemClock } from '../host/clock.ts';
 import { askToWait, LATE, withinDeadline, type Deadline, type HostLimits } from '../host/host-limits.ts';
-import { tracingBy } from '../host/tracing.ts';
-import { failureLog, type Logger } from '../host/logger.ts';
+import { failureLog } from '../host/logger.ts';
 import type { EventKey } from '../inbox/event.ts';
-import type { ClaimedEvent, CrashedEvent } from '../inbox/work.ts';
-import { attemptHooks } from './attempt-hooks.ts';
-import { attemptEnding } from './attempt-ending.ts';
-import { attemptLog, type AttemptEnd } from './attempt-log.ts';
-import { LeaseGrace, leaseRenewal } from './leases.ts';
-import { AGAIN_MS, limitsOf } from './limits.ts';
-import type { ProcessorOptions } from './processor.ts';
-import { runAttempt, type LoggedAttempt } from './run-attempt.ts';
-import { Timers } from './timers.ts';
+import type { ClaimedEvent } from '../inbox/work.ts';
+import type { AttemptEnd } from './attempt-log.ts';
+import { attemptsOf, type HandlingOptions } from './attempts.ts';
+import type { LoggedAttempt } from './run-attempt.ts';
 
 /** `late`, `closing`: the handler did not begin in time. */
 export type InlineResult = 'processed' | 'failed' | 'busy' | 'timeout' | 'late' | 'closing' | 'lost' | 'nothing to run';
@@ -24,17 +17,6 @@ export interface Afterwards {
   readonly frozen?: boolean;
 }
 
-export interface InlineRunner {
-  run(key: EventKey, deadline: Deadline, afterwards: Afterwards): Promise<InlineResult>;
-  /** Begins no more handlers, and ends running ones (`AttemptEnding.close`). */
-  close(): Promise<void>;
-}
-
-export type InlineRunnerOptions = Required<Pick<ProcessorOptions, 'inbox' | 'handlers' | 'events' | 'ordering'>> &
-  Pick<ProcessorOptions, 'processing' | 'clock' | 'logErrors' | 'onFailed' | 'onDead' | 'openTelemetry'> & {
-    readonly logger: Logger;
-  };
-
 /** Within the time that adapters keep back for the answer itself. */
 const FROZEN_LIMIT_MS = 200;
 
@@ -42,28 +24,20 @@ const FROZEN_LIMIT_MS = 200;
  * Handles an event once for each delivery: the service's schedule is the retry. A handler that outlives the deadline
  * keeps its lease; where the host would freeze it, the event is released.
  */
-export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
-  const { inbox, handlers, events, ordering, logger, clock = systemClock } = options;
-  const { leaseMs, closeMs, byType, types } = limitsOf(options);
-  const { logErrors = true } = options;
-  const log = attemptLog({ logger, inbox, logErrors, inline: true });
-  const tracing = tracingBy(options.openTelemetry);
-  const hooks = attemptHooks({ ...options, logger, logErrors, inline: true });
-  const retry = { attempts: Infinity, baseMs: 0, maxMs: 0 };
-  const limits = { of: (type: string) => ({ ...byType.of(type), retry }) };
-  const timers = new Timers(clock);
-  const grace = new LeaseGrace({ leaseMs, lookMs: AGAIN_MS, now: clock.now() });
-  const leases = leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed });
-  const ending = attemptEnding({ inbox, clock, timers, grace, leases, closeMs, failed, tell: [log, hooks] });
+export function createInlineRunner(options: HandlingOptions & { readonly ordering: boolean }) {
+  const { inbox, ordering, logger } = options;
   const logFailure = failureLog(logger);
+  const { clock, limits, timers, grace, leases, ending, hookCalls, ...attempts } = attemptsOf(
+    options,
+    true,
+    logFailure,
+  );
+  const { leaseMs, types } = limits;
   /** deliveries whose handler runs or is about to */
   const runs = new Set<Promise<InlineResult>>();
   let isClosing = false;
   const inOwnContext = ownContext();
-  const crashed = boundToHere((found: readonly CrashedEvent[]) => {
-    log.found(found);
-    hooks.crashed(found);
-  });
+  const crashed = boundToHere(attempts.crashed);
   let looked = { now: clock.now(), steady: performance.now() };
 
   /** The time on the steady clock since the last look was no sleep. */
@@ -90,21 +64,15 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   }
 
   function start(claimed: ClaimedEvent): { attempt: LoggedAttempt; settled: Promise<AttemptEnd> } {
-    const about = { inbox, handlers, events, logger, log, clock, tracing, limits, inline: true };
-    const attempt = runAttempt(claimed, about);
+    const attempt = attempts.run(claimed);
     const settled = attempt.ended.then((end) => ending.write(claimed.lease, attempt, end));
     inOwnContext(() => ending.hold(claimed.lease, attempt, settled));
     return { attempt, settled };
   }
 
-  function failed(what: string, failure: unknown): void {
-    grace.failed(clock.now());
-    logFailure(what, failure);
-  }
-
   /** A host that stops with the answer is asked to wait for hooks. */
   function keepFor(waitUntil: Afterwards['waitUntil']): void {
-    const pending = hooks.calls.pending();
+    const pending = hookCalls.pending();
     if (pending !== null) askToWait(waitUntil, pending);
   }
 
@@ -141,16 +109,17 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   }
 
   return {
-    async run(key, deadline, afterwards) {
+    async run(key: EventKey, deadline: Deadline, afterwards: Afterwards): Promise<InlineResult> {
       if (isClosing) return 'closing';
       const running = run(key, deadline, afterwards);
       runs.add(running);
       return running.finally(() => runs.delete(running));
     },
+    /** Begins no more handlers, and ends running ones (`AttemptEnding.close`). */
     close: boundToHere(async () => {
       isClosing = true;
       await ending.close(Promise.allSettled(runs));
-      await hooks.calls.close();
+      await hookCalls.close();
       timers.stop();
     }),
   };

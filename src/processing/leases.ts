@@ -5,19 +5,6 @@ import { AGAIN_MS } from './limits.ts';
 import type { RunningAttempt } from './run-attempt.ts';
 import type { Timers } from './timers.ts';
 
-/** Renews the leases of attempts, each at least twice before it runs out, and aborts attempts that have lost theirs. */
-export interface LeaseRenewal {
-  /** A claim names the held leases, and so renews them too. */
-  held(): readonly Lease[];
-  keep(lease: Lease, attempt: RunningAttempt): void;
-  letGo(lease: Lease): void;
-  /**
-   * Records at once that the processor closes, so that an attempt whose process is killed meanwhile counts as
-   * interrupted.
-   */
-  close(): void;
-}
-
 interface LeaseRenewalOptions {
   readonly inbox: Pick<Inbox, 'renew'>;
   readonly clock: Clock;
@@ -27,7 +14,10 @@ interface LeaseRenewalOptions {
   readonly failed: (what: string, failure: unknown) => void;
 }
 
-export function leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed }: LeaseRenewalOptions): LeaseRenewal {
+export type LeaseRenewal = ReturnType<typeof leaseRenewal>;
+
+/** Renews the leases of attempts, each at least twice before it runs out, and aborts attempts that have lost theirs. */
+export function leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed }: LeaseRenewalOptions) {
   const attempts = new Map<Lease, RunningAttempt>();
   /** `null` if no renewal is planned */
   let cancelNext: (() => void) | null = null;
@@ -65,18 +55,20 @@ export function leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed }: L
   }
 
   return {
-    held: () => [...attempts.keys()],
-    keep(lease, attempt) {
+    /** A claim names the held leases, and so renews them too. */
+    held: (): readonly Lease[] => [...attempts.keys()],
+    keep(lease: Lease, attempt: RunningAttempt): void {
       attempts.set(lease, attempt);
       if (cancelNext === null && !isRenewing) renewIn(leaseMs / 3);
     },
-    letGo(lease) {
+    letGo(lease: Lease): void {
       attempts.delete(lease);
       if (attempts.size > 0) return;
       cancelNext?.();
       cancelNext = null;
     },
-    close() {
+    /** Records at once that the processor closes: an attempt whose process is killed later counts as interrupted. */
+    close(): void {
       isClosing = true;
       if (cancelNext === null) return;
       cancelNext();

@@ -2,23 +2,20 @@ import { ownContext } from '../host/own-context.ts';
 import { setImmediate } from '../host/real-timers.ts';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
 import { failureLog, loggerOf, upkeepLog, type Logger, outageLog } from '../host/logger.ts';
-import { systemClock, type Clock } from '../host/clock.ts';
-import { tracingBy, type OpenTelemetryApi } from '../host/tracing.ts';
+import type { Clock } from '../host/clock.ts';
+import type { OpenTelemetryApi } from '../host/tracing.ts';
 import { assertInbox, type Inbox } from '../inbox/contract.ts';
 import type { DefaultDatabase, ClaimedEvent, Scope } from '../inbox/work.ts';
 import type { Acceptance, IncomingEvent, Started } from '../inbox/event.ts';
 import { isInScope, PRESENT_MS } from '../inbox/rules/processors.ts';
 import { assertOptions, nested, type RulesFor } from '../option-rules.ts';
 import { createAnnouncer } from './announcer.ts';
-import { attemptHooks, type AttemptHooks } from './attempt-hooks.ts';
-import { attemptEnding } from './attempt-ending.ts';
-import { attemptLog } from './attempt-log.ts';
-import { LeaseGrace, leaseRenewal } from './leases.ts';
+import type { AttemptHooks } from './attempt-hooks.ts';
+import { attemptsOf } from './attempts.ts';
 import { endpointsOf } from './endpoint.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
 import {
   AGAIN_MS,
-  limitsOf,
   PROCESSING_RULES,
   RETENTION_RULES,
   UPKEEP_EVERY_MS,
@@ -28,8 +25,6 @@ import {
 } from './limits.ts';
 import { assertRelease, releaseNote } from './release.ts';
 import { Slots } from './slots.ts';
-import { runAttempt } from './run-attempt.ts';
-import { Timers } from './timers.ts';
 
 /**
  * The options of {@link createProcessor}, including the hooks `onFailed` and `onDead`.
@@ -154,25 +149,22 @@ export interface ReceivingProcessor extends Processor {
 }
 
 export function processorOf(options: ProcessorOptions): ReceivingProcessor {
-  const { inbox, handlers, events = {}, ordering = true, retention = {}, clock = systemClock } = options;
+  const { inbox, handlers, events = {}, ordering = true, retention = {} } = options;
   assertEventSchemas(events);
   assertHandlers(handlers, events);
   assertRelease(options.release);
   const endpoints = endpointsOf(options.endpoint);
   const logger = loggerOf(options.logger);
-  const { logErrors = true } = options;
-  const log = attemptLog({ logger, inbox, logErrors });
-  const tracing = tracingBy(options.openTelemetry);
-  const hooks = attemptHooks({ ...options, logger, logErrors });
-  const { concurrency, leaseMs, closeMs, byType: limits, types, named } = limitsOf(options);
+  const { clock, limits, timers, grace, leases, ending, ...attempts } = attemptsOf(
+    { ...options, logger },
+    false,
+    unanswered,
+  );
+  const { concurrency, leaseMs, byType, types, named } = limits;
   const scope: Scope = { endpoints, types, ...(types === '*' && { named }) };
   const now = (): number => clock.now();
   const isOpen = (): boolean => state === 'started';
 
-  const timers = new Timers(clock);
-  const grace = new LeaseGrace({ leaseMs, lookMs: AGAIN_MS, now: now() });
-  const leases = leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed });
-  const ending = attemptEnding({ inbox, clock, timers, grace, leases, closeMs, failed, tell: [log, hooks] });
   const announcer = createAnnouncer({ inbox, scope, clock, logger, isOpen });
   const prune = pruning(retention, { inbox, endpoints, now, isOpen });
   const release = releaseNote(inbox, { release: options.release, endpoints, now });
@@ -182,7 +174,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
   /** A writer of events wakes the processor in its own context. */
   let inOwnContext = ownContext();
-  const slots = new Slots(concurrency, limits.bounds);
+  const slots = new Slots(concurrency, byType.bounds);
   let claiming: Promise<void> | null = null;
   /** More events wait than there are slots; they come before new ones. */
   let isBehind = true;
@@ -205,7 +197,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     claiming = claimAndRun()
       .catch((failure: unknown) => {
         hasFailed = true;
-        failed('cannot claim events', failure);
+        attempts.failed('cannot claim events', failure);
       })
       .finally(() => {
         claiming = null;
@@ -230,10 +222,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     const expiredBy = grace.expiredBy(askedAt);
     const handledSince = announcer.handledSince(askedAt);
     const asked = { ...scope, now: askedAt, leaseMs, ordered: ordering, holds: leases.held(), expiredBy, handledSince };
-    const claimed = await inbox.claim({ ...asked, ...slots.room() }, limit, (crashed) => {
-      log.found(crashed);
-      hooks.crashed(crashed);
-    });
+    const claimed = await inbox.claim({ ...asked, ...slots.room() }, limit, attempts.crashed);
     hasFailed = false;
     grace.claimed(askedAt, now());
     return claimed;
@@ -284,7 +273,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   }
 
   function run(claimed: ClaimedEvent): void {
-    const attempt = runAttempt(claimed, { inbox, handlers, events, logger, log, clock, tracing, limits });
+    const attempt = attempts.run(claimed);
     const leave = slots.enter(attempt.type);
     const settled = attempt.ended
       .then((end) => {
@@ -311,11 +300,6 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
 
   async function upkeep(): Promise<void> {
     await inbox.upkeep?.({ now, isOpen, report: upkeepLog(logger) });
-  }
-
-  function failed(what: string, failure: unknown): void {
-    grace.failed(now());
-    unanswered(what, failure);
   }
 
   /** For work that is retried until it is done. */
@@ -365,7 +349,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     void ending.giveBackUnrun(Promise.resolve(unbegun));
     await ending.close(claiming);
     await timers.atMost(LEAVE_LIMIT_MS, announcer.leave());
-    await Promise.all([hooks.calls.close(), release.end()]);
+    await Promise.all([attempts.hookCalls.close(), release.end()]);
     state = 'closed';
     timers.stop();
   }

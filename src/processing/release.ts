@@ -10,12 +10,6 @@ const LONGEST = 100;
 const AGAIN_MS = 30_000;
 const LAST_NOTE_MS = 1_000;
 
-export interface ReleaseNote {
-  begin(): void;
-  /** Resolves even if the end could not be recorded. */
-  end(): Promise<void>;
-}
-
 export function assertRelease(release: string | undefined): void {
   if (release === undefined) return;
   if (typeof release === 'string' && release.trim() !== '' && release.length <= LONGEST && release.isWellFormed())
@@ -26,19 +20,13 @@ export function assertRelease(release: string | undefined): void {
   );
 }
 
-export interface NotedRelease {
-  readonly release: string | undefined;
-  readonly endpoints: Scope['endpoints'];
-  readonly now: () => number;
-}
-
 /**
  * Records the release when it begins, every few minutes, and when it ends. No delivery and no handler waits for that.
  */
 export function releaseNote(
   { operations }: Pick<Inbox, 'operations'>,
-  { release, endpoints, now }: NotedRelease,
-): ReleaseNote {
+  { release, endpoints, now }: { release: string | undefined; endpoints: Scope['endpoints']; now: () => number },
+) {
   if (operations === undefined || release === undefined) return { begin() {}, end: async () => {} };
   const [only = '*', another] = endpoints === '*' ? [] : endpoints;
   const facts = { name: release, endpoint: another === undefined ? only : '*' };
@@ -70,7 +58,8 @@ export function releaseNote(
       state = 'begun';
       writing = note();
     }),
-    async end() {
+    /** Resolves even if the end could not be recorded. */
+    async end(): Promise<void> {
       if (state !== 'begun') return;
       state = 'ended';
       clearTimeout(timer);

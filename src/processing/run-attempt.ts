@@ -33,7 +33,7 @@ export interface AttemptOptions {
   readonly log: AttemptLog;
   readonly clock: Clock;
   readonly tracing: Tracing | null;
-  readonly inline?: boolean;
+  readonly inline: boolean;
   readonly limits: Pick<LimitsByType, 'of'>;
 }
 
@@ -71,7 +71,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   const facts = factsOf(claimed, parsed.event.type);
   const { timeoutMs, retry, blocks } = options.limits.of(parsed.event.type);
   const { type } = parsed.event;
-  const span = options.tracing?.handle({ ...facts, type, trace: claimed.trace }, options.inline ?? false);
+  const span = options.tracing?.handle({ ...facts, type, trace: claimed.trace }, options.inline);
   const startedAt = performance.now();
   let endedAt: number | null = null;
   let code: string | undefined;

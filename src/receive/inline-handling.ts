@@ -1,7 +1,7 @@
 import type { Deadline } from '../host/host-limits.ts';
 import { ephemeralHost } from '../host/files.ts';
 import { handledTypes } from '../processing/handlers.ts';
-import { createInlineRunner, type InlineResult, type InlineRunnerOptions } from '../processing/inline.ts';
+import { createInlineRunner, type InlineResult } from '../processing/inline.ts';
 import type { Delivery } from './delivery.ts';
 import type { Reason } from './outcome.ts';
 
@@ -16,7 +16,11 @@ export interface InlineHandling {
   close(): Promise<void>;
 }
 
-export function inlineHandling(options: InlineRunnerOptions, endpoint: string, mode: HandlingMode): InlineHandling {
+export function inlineHandling(
+  options: Parameters<typeof createInlineRunner>[0],
+  endpoint: string,
+  mode: HandlingMode,
+): InlineHandling {
   const runner = createInlineRunner(options);
   const hasHandlers = handledTypes(options.handlers).length > 0;
   const frozenHere = ephemeralHost()?.frozenBetweenRequests ?? false;
