@@ -15,7 +15,7 @@ import { orderEvent } from '../helpers/order-event.ts';
 
 const EVENTS = 10_000;
 const KILLS = 4;
-/** Of a hundred events at most, so that four killed runs leave some for the last one. */
+/** At most a hundred events, so that four killed runs leave some for the last one. */
 const BATCHES = 20;
 
 it(`a bulk rerun of ${EVENTS} dead events that is killed ${KILLS} times and resumed reruns each once, while deliveries are answered`, async () => {
@@ -33,7 +33,6 @@ it(`a bulk rerun of ${EVENTS} dead events that is killed ${KILLS} times and resu
   const { id, total } = await previewBulk(inbox, 'rerun', { states: ['dead'] }, { actor: 'ada' });
   expect(total).toBe(EVENTS);
 
-  /** Everything that says how far the bulk is must say the same, at whatever moment it was killed. */
   const progress = async (about: string): Promise<number> => {
     const moved = database.prepare('SELECT count(*) AS moves, count(DISTINCT seq) AS events FROM moves').get();
     const { events } = moved as { events: number };
@@ -59,7 +58,7 @@ it(`a bulk rerun of ${EVENTS} dead events that is killed ${KILLS} times and resu
     await sleep(afterMs);
     await child[Symbol.asyncDispose](); // by SIGKILL
     reached.push(await progress(`kill ${kill}, ${afterMs} ms after a batch`));
-    // As if the handlers of all that were rerun had failed again: whoever came to one twice would rerun it twice.
+    // As if the handlers of all rerun events had failed again: a bulk that visits one twice would rerun it twice.
     database.exec(`
       UPDATE hookbox_events SET state = 'dead', dead_reason = 'failed', settled_ms = 1, trigger = 'auto', parked = 0
       WHERE state = 'pending' AND type = 'order.created'
@@ -75,7 +74,6 @@ it(`a bulk rerun of ${EVENTS} dead events that is killed ${KILLS} times and resu
   expect(await progress('at the end')).toBe(EVENTS);
   const bulk = await getBulk(inbox, id);
   expect(bulk).toMatchObject({ state: 'done', counts: { done: EVENTS } });
-  // Each kill was midway, and who went on knew how far it was.
   expect(reached.at(0)).toBeGreaterThan(0);
   expect(reached.at(-1)).toBeLessThan(EVENTS);
   const { lines } = await auditLines(inbox);
@@ -92,7 +90,6 @@ it(`a bulk rerun of ${EVENTS} dead events that is killed ${KILLS} times and resu
   console.info(`killed after ${reached.join(', ')} of ${EVENTS}; ${accepted} deliveries meanwhile`);
 });
 
-/** Stores one event after the other until it is stopped, and resolves with how many. */
 function deliver(inbox: Inbox): AsyncDisposable & { stop(): Promise<number> } {
   const control = new AbortController();
   const delivering = (async () => {

@@ -18,7 +18,7 @@ describe('an acceptance', () => {
       const before = settledAmong(accepting);
       const { inTransaction } = database;
       const result = commit();
-      // Still inside our own call, before anything else can run: a promise that was resolved too early would show.
+      // Still inside the call: a promise that was resolved too early would show.
       seen.push({ before, after: settledAmong(accepting), inTransaction });
       return result;
     });
@@ -59,7 +59,6 @@ describe('an acceptance', () => {
     expect(settledAtCommit.length).toBeGreaterThan(1);
     const stored = (await inbox.list({ limit: 2_000 })).length;
     expect(stored).toBe(1_200);
-    // At each commit exactly what earlier commits have stored is answered.
     expect(settledAtCommit[0]).toBe(0);
     expect(settledAtCommit.every((settled, at) => at === 0 || settled > (settledAtCommit[at - 1] ?? 0))).toBe(true);
     expect(Math.max(...settledAtCommit)).toBeLessThan(1_200);
@@ -100,7 +99,6 @@ describe('an acceptance', () => {
   });
 });
 
-/** The merchant's connection, whose COMMIT goes through `around`. */
 function withCommit(
   database: Database.Database,
   around: (commit: () => ReturnType<SqliteStatement['run']>) => ReturnType<SqliteStatement['run']>,
@@ -119,14 +117,12 @@ function withCommit(
           return watched;
         };
       }
-      // better-sqlite3 reads its own fields through `this`.
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
 }
 
-/** How many are resolved or rejected at this very moment, also where nobody could have been told yet. */
 function settledAmong(promises: readonly Promise<unknown>[]): number {
   return promises.filter((promise) => !inspect(promise).includes('<pending>')).length;
 }

@@ -28,7 +28,7 @@ function nextId(): string {
   return `evt_${round}_${sent}`;
 }
 
-/** Starting a thread, Node makes the pipe one that does not wait for its reader. */
+/** When Node starts a thread, it makes the pipe non-blocking. */
 function say(line: string): void {
   for (;;) {
     try {

@@ -13,9 +13,8 @@ import { silent } from '../helpers/silent-logger.ts';
 flushCompileCache();
 
 const [file = '', round = '', end = ''] = process.argv.slice(2);
-/** Groups that are smaller are mostly written by the time the process has said what it ends with. */
 const CONNECTIONS = 72;
-/** So long after the second group was sent, by turns: nothing of them is on the disk, or the first group, or all of it. */
+/** Waits so long after the second group was sent that none, one or both groups are on the disk. */
 const lingerMs = (Number(round) % 4) / 5;
 
 interface Message {
@@ -23,7 +22,6 @@ interface Message {
   readonly id: number;
 }
 
-/** Sent to the thread that writes, and not answered yet. */
 const groups = new Set<number>();
 let sentGroups = 0;
 const unanswered = new Set<string>();
@@ -60,7 +58,6 @@ async function connection(name: number): Promise<void> {
     const { status, kind } = await receiver.receive(orderDelivery(id));
     unanswered.delete(id);
     writeSync(1, `${status === 200 ? 'acknowledged' : kind} ${id}\n`);
-    // They come in twos and threes, so that there is always one to send while another is written.
     for (let turns = name % 3; turns > 0; turns -= 1) await new Promise((resolve) => void setImmediate(resolve));
   }
 }

@@ -21,9 +21,8 @@ it.each([
     const script = await bundledScript(new URL('groups-under-way-process.ts', import.meta.url));
     const acknowledged: string[] = [];
     let lost = 0;
-    // Where both groups were on the disk already each time, nothing was cut off, and nothing is proven.
+    // If both groups were always on the disk, the test proves nothing.
     for (let round = 0; round < ROUNDS || lost === 0; round += 1) {
-      // Into a file: a pipe that nobody reads in time takes no more.
       const said = `${file}.said`;
       const output = openSync(said, 'w');
       const child = spawnSync(process.execPath, [script, file, String(round), how], {

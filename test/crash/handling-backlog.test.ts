@@ -19,7 +19,6 @@ it('10,000 events that nobody handled for a while are handled in the order of th
   const events = Array.from({ length: EVENTS }, (_, n) =>
     orderEvent(`evt_${n}`, { order: `ord_${n % ORDERS}`, createdAt: Math.floor(n / ORDERS) }),
   );
-  // They arrive in any order.
   const arriving = events.map((event) => ({ event, at: Math.random() })).toSorted((a, b) => a.at - b.at);
   for (let from = 0; from < EVENTS; from += 2_000) {
     await Promise.all(arriving.slice(from, from + 2_000).map(({ event }) => inbox.accept(event, later())));
@@ -69,7 +68,6 @@ it('10,000 events that nobody handled for a while are handled in the order of th
   const waiting = (await inbox.list({ limit: EVENTS })).filter(({ state }) => state !== 'processed');
   expect(waiting).toHaveLength(EACH);
   expect(waiting.every(({ state, entity }) => state === 'pending' && entity?.endsWith(FAILING) === true)).toBe(true);
-  // A backlog may not make the receiver in the same process deaf.
   expect(stalled).toBeLessThan(0.2);
   console.info(
     `${count} events in ${seconds.toFixed(1)} s, ${(stalled * 100).toFixed(1)} % of it in stalls over 250 ms`,
@@ -109,6 +107,5 @@ it('10,000 events of one entity, stored while nothing processes, do not hold up 
   console.info(
     `found after ${Math.round(performance.now() - from)} ms; the longest stall was ${Math.round(longest)} ms`,
   );
-  // Under the deadline of a delivery by far, also on a slow machine.
   expect(longest).toBeLessThan(2_000);
 });

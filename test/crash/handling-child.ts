@@ -5,22 +5,17 @@ import { bundledScript } from '../helpers/bundled-script.ts';
 
 let handling: Promise<string> | undefined;
 
-/** How a handling process ended, and which handlers were running then. */
 export interface HandlingEnd {
   readonly signal: NodeJS.Signals | null;
-  /** the events whose handler had begun and not ended */
   readonly running: readonly string[];
 }
 
-/** A handling process, with what it has said. */
 export interface HandlingChild {
-  /** Resolves when a handler has begun and so many have ended, or with the end of the process. */
   handled(handlers: number): Promise<unknown>;
   readonly ended: Promise<HandlingEnd>;
   kill(): void;
 }
 
-/** Starts one for the running test, after which it is gone in any case. */
 export async function startHandling(
   file: string,
   behaviour: 'effects' | 'exit' | 'kill',

@@ -12,7 +12,6 @@ const KILLS = times(50, 12);
 const EVENTS = times(2_000, 600);
 const ORDERS = EVENTS / 5;
 
-/** A file with the events, and the table that the handlers write to. It takes the same effect twice, if somebody does it twice. */
 async function fileWithEvents(): Promise<string> {
   const file = scratchFile();
   await using inbox = sqliteInbox(file);
@@ -27,10 +26,8 @@ async function fileWithEvents(): Promise<string> {
   return file;
 }
 
-/** However slow the machine, a process handles this many events before it is killed: 0 to 8, in turns. */
 const handledBefore = (round: number): number => round % 9;
 
-/** Starts a process, kills it in the midst of its work, and again; resolves with what was running each time. */
 async function killAgainAndAgain(file: string, kills: number, look: (about: string) => void): Promise<number[]> {
   const running: number[] = [];
   for (let round = 1; round <= kills; round += 1) {
@@ -72,17 +69,15 @@ it.each([
     const loops = Array.from({ length: processes }, () => killAgainAndAgain(file, KILLS / processes, look));
     const running = (await Promise.all(loops)).flat();
 
-    // Otherwise nothing was proven: most kills hit handlers that ran, and there was work left for every one of them.
+    // Otherwise the test proves nothing: most kills must hit running handlers.
     expect(running).toHaveLength(KILLS);
     expect(running.filter((handlers) => handlers > 0).length).toBeGreaterThan(KILLS * 0.6);
     const crashed = database.prepare("SELECT count(*) FROM hookbox_attempts WHERE outcome = 'crashed'").pluck();
     expect(crashed.get()).toBeGreaterThan(KILLS / 2);
     const done = database.prepare("SELECT count(*) FROM hookbox_events WHERE state = 'processed'").pluck();
-    // Each process has handled 0 to 8 events before its end.
     expect(done.get()).toBeGreaterThan(KILLS * 3);
     expect(done.get()).toBeLessThan(EVENTS);
 
-    // A suspect whose run is killed three times is dead by design; an operator reruns it.
     await using inbox = sqliteInbox(file);
     let reruns = 0;
     const last = await startHandling(file, 'effects');

@@ -24,7 +24,6 @@ it.each([
     const states = await Promise.all([...INNOCENT, 'poison'].map(stateOf));
     return states.every((state) => state === 'processed' || state === 'dead');
   };
-  // As a process manager does it: whatever ends is started again.
   while (!(await settled())) {
     starts += 1;
     expect(starts, 'it goes on crashing').toBeLessThan(10);
@@ -46,9 +45,8 @@ it.each([
   for (const id of INNOCENT) {
     const all = await outcomes(id);
     expect([id, await stateOf(id), all.at(-1)]).toEqual([id, 'processed', 'processed']);
-    // It ran beside the poison once at most: a suspect runs apart from other suspects.
     expect(all.filter((outcome) => outcome === 'crashed').length, id).toBeLessThanOrEqual(1);
   }
-  // Some of them were running beside it; otherwise this was too easy.
+  // Some of them ran beside it; otherwise the test was too easy.
   expect(Math.max(...fatal.map((running) => running.length))).toBeGreaterThan(1);
 });

@@ -10,17 +10,14 @@ import { orderBody } from '../helpers/order-delivery.ts';
 import { bundledScript } from '../helpers/bundled-script.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 
-/** By where the disk is waited for. */
 const PLACEMENTS = [
   ['thread', times(20, 4)],
   ['loop', times(6, 2)],
-  // The checkpoint thread copies the log many times a second.
   ['thread, beside another', times(20, 4)],
 ] as const;
 type Placement = (typeof PLACEMENTS)[number][0];
 
 interface Round {
-  /** how long after its first acknowledgement it was killed */
   readonly killedAfterMs: number;
   readonly stored: readonly string[];
   readonly duplicates: readonly string[];
@@ -32,13 +29,12 @@ async function survivesKills(placement: Placement, rounds: number): Promise<void
   const stored = new Set<string>();
   let duplicates = 0;
 
-  // Otherwise nothing was proven: there have to be many acknowledgements, of both kinds. A slow machine needs more kills.
+  // Otherwise the test proves nothing: it needs many acknowledgements of both kinds.
   const isProven = (): boolean => stored.size > rounds * 50 && duplicates > rounds * 5;
   for (let round = 1; round <= rounds || !isProven(); round += 1) {
     const killed = await killUnderLoad([...delivering, file, String(round), placement.split(',')[0] ?? ''], round);
     const about = `round ${round}, killed after ${killed.killedAfterMs} ms`;
     for (const id of killed.stored) {
-      // One answer may be lost with the process, but no event is ever new twice.
       expect(stored.has(id), `${about}: ${id} is stored twice`).toBe(false);
       stored.add(id);
     }
@@ -77,7 +73,6 @@ async function deliveringWith(placement: Placement): Promise<readonly string[]> 
   return [...withRewrites(OFTEN_COPIED), process.execPath, fileURLToPath(script)];
 }
 
-/** Starts a process under load and kills it 50 to 400 ms after its first acknowledgement. */
 async function killUnderLoad([command = '', ...args]: readonly string[], round: number): Promise<Round> {
   const killedAfterMs = 50 + Math.floor(Math.random() * 350);
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -90,7 +85,6 @@ async function killUnderLoad([command = '', ...args]: readonly string[], round: 
   const [code, signal] = await ended;
   expect([code, signal], `round ${round} ended by itself`).toEqual([null, 'SIGKILL']);
 
-  // A last line without its end was not yet acknowledged.
   const lines = output.split('\n').slice(0, -1);
   const idsOf = (kind: string) => lines.filter((line) => line.startsWith(kind)).map((line) => line.slice(kind.length));
   return { killedAfterMs, stored: idsOf('stored '), duplicates: idsOf('duplicate ') };

@@ -53,7 +53,6 @@ const BEGINS_LOG_TOO_EARLY: Rewrite = [
 const LOST = /the disk has lost of \d+ acknowledged: stored evt_/;
 const LOST_OR_UNSOUND = /the disk (?:has lost of \d+ acknowledged|is not sound): /;
 
-/** Thousands of files are written and read again: in memory, where there is a folder for that. */
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'hookbox-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -61,7 +60,6 @@ type Recorded = ReturnType<typeof record>;
 let recorder: string | undefined;
 let asItIs: Recorded | undefined;
 
-// In the tests and not before them: without a compiler each of them fails.
 function recorded(name: string, ...rewrites: readonly Rewrite[]): Recorded {
   recorder ??= compileRecorder(folder);
   return record(recorder, folder, name, rewrites);
@@ -78,7 +76,7 @@ describe('when the power is cut at any write', () => {
     console.info(`${disks} disks after a power cut, ${acknowledged} acknowledgements`);
   }, 300_000);
 
-  // Otherwise nothing was proven.
+  // Otherwise the test proves nothing.
   it('everything was recorded, and there was everything to record', () => {
     const { operations, database } = recordedAsItIs();
     const disk = new Disk();
@@ -94,7 +92,6 @@ describe('when the power is cut at any write', () => {
     expect(times('effect')).toBeGreaterThan(1);
     const syncs = (name: string): number => operations.filter((one) => one.kind === 'sync' && one.name === name).length;
     expect(syncs(LOG)).toBeGreaterThan(10);
-    // While deliveries came, the log was written back and begun anew.
     const begun = operations.filter((one) => one.kind === 'write' && one.name === LOG && one.offset === 0).length;
     expect(begun).toBeGreaterThan(1);
   });
@@ -124,7 +121,6 @@ function cut(operations: readonly Operation[]): ReturnType<typeof cutPower> {
   return cutPower(operations, join(folder, 'disk'), pseudorandom());
 }
 
-/** The same row of numbers from 0 to 1 each time. */
 function pseudorandom(): () => number {
   let last = 1;
   return () => {

@@ -1,4 +1,3 @@
-/** Ids that share a hash are different events: here all of them do. */
 import Database from 'better-sqlite3';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';

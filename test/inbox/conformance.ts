@@ -14,12 +14,6 @@ const DUPLICATE: Acceptance = { result: 'duplicate', conflict: false, replaced: 
 const CONFLICT: Acceptance = { result: 'duplicate', conflict: true, replaced: false };
 const REPLACED: Acceptance = { result: 'duplicate', conflict: false, replaced: true };
 
-/**
- * What every inbox must do.
- *
- * @param open - gives an empty one for each test
- * @param openToClose - gives one that may be closed, where `open` gives out the same again
- */
 export function testInbox(name: string, open: () => Inbox, openToClose = open): void {
   describe(name, () => {
     describe('an event', () => {
@@ -304,7 +298,7 @@ export function testInbox(name: string, open: () => Inbox, openToClose = open): 
         expect(stored.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
       });
 
-      // Over a network each of the thousands of commits takes its time.
+      // Over a network, each of the thousands of commits takes its time.
       it('agree with a simple model of what was promised', { timeout: 300_000 }, async () => {
         await using inbox = open();
         let run = 0;
@@ -468,7 +462,6 @@ const turns = fc.array(
 
 type Turns = typeof turns extends fc.Arbitrary<infer T> ? T : never;
 
-/** An endpoint of its own keeps the runs of one inbox apart. What is in one turn is sent at once. */
 async function agreesWithModel(inbox: Inbox, endpoint: string, turns: Turns): Promise<void> {
   const model = new InboxModel();
   const before = await lastSeq(inbox);
@@ -489,14 +482,12 @@ async function agreesWithModel(inbox: Inbox, endpoint: string, turns: Turns): Pr
   );
 }
 
-/** Thousands of times: what is the same is found to be so at a tenth of the price. */
 function expectSame(actual: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected);
 }
 
 const seen = new WeakMap<Inbox, number>();
 
-/** The end of the list, found from where the last run found it. */
 async function lastSeq(inbox: Inbox): Promise<number> {
   for (;;) {
     const after = seen.get(inbox) ?? 0;
@@ -506,7 +497,6 @@ async function lastSeq(inbox: Inbox): Promise<number> {
   }
 }
 
-/** All but the seq, which is the inbox's own; inboxes may hand out any kind of Uint8Array. */
 function comparable(event: Omit<StoredEvent, 'seq'> | null) {
   if (event === null) return null;
   const { conflict } = event;
@@ -534,7 +524,6 @@ function acceptAll(inbox: Inbox, events: readonly IncomingEvent[]): Promise<Acce
   return Promise.all(events.map((event) => inbox.accept(event, later())));
 }
 
-/** The code with which an inbox refused; anything but an InboxUnavailableError breaks its contract. */
 async function refusal(accepting: Promise<Acceptance>): Promise<string> {
   const failure: unknown = await accepting.then(
     () => new Error('it was accepted'),

@@ -29,7 +29,6 @@ function answers(id: string) {
   return { patient: answer(receivers.patient, id), hasty: answer(receivers.hasty, id) };
 }
 
-// Everything is compiled and loaded before anything is measured.
 for (let n = 0; n < 50; n += 1) await Promise.all(Object.values(answers(`warm_${n}`)));
 console.log('ready');
 await once(process.stdin, 'data');

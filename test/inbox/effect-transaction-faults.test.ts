@@ -17,7 +17,6 @@ async function claimed(inbox: Inbox): Promise<Lease> {
   return event.lease;
 }
 
-/** The connection of a transaction that failed so, and that of the next one. */
 async function connections(inbox: Inbox, fail: (database: SqliteDatabase) => void): Promise<SqliteDatabase[]> {
   const lease = await claimed(inbox);
   const seen: SqliteDatabase[] = [];

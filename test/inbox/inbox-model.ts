@@ -12,14 +12,10 @@ interface Entry {
   other: Uint8Array | null;
 }
 
-/**
- * What every inbox does with a sequence of events, said as simply as possible. It shares no code with the
- * source, so that both can only be wrong in the same way by accident.
- */
+/** A model of an inbox that shares no code with the source. */
 export class InboxModel {
   readonly #entries = new Map<string, Entry>();
 
-  /** in the order of arrival */
   get ids(): readonly string[] {
     return [...this.#entries.keys()];
   }

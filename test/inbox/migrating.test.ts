@@ -6,7 +6,6 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 
-/** What the next minor version might bring. */
 const SECOND: Migration = {
   version: 2,
   name: 'imagined',

@@ -6,7 +6,6 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 
 const [path = '', user] = process.argv.slice(2);
-// This user may not be able to read where better-sqlite3 lies.
 loadBetterSqlite();
 if (user !== undefined) {
   process.setgid?.(Number(user));

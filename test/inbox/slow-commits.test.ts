@@ -8,7 +8,7 @@ describe('deliveries that come one by one to a thread, on a clock of the test', 
   it('wait for little more than the commit under way and their own, where commits are slow', async () => {
     const { waits, groups } = await deliveriesTo({ commitMs: 20, everyMs: 1, count: 2_000 });
     expect(waits).toHaveLength(2_000);
-    // Half a commit until the one under way is over, and one more: 30 ms. A group made ready too early makes it 49.
+    // Half a commit until the one in progress is over, and one more: 30 ms. A group formed too early makes it 49.
     expect(mean(waits)).toBeGreaterThan(29);
     expect(mean(waits)).toBeLessThan(33);
     expect(groups).toBeLessThan(105);
@@ -48,7 +48,6 @@ describe('deliveries that come one by one to a thread, on a clock of the test', 
   });
 });
 
-/** A disk that writes one group after the other, in another thread. */
 function slowDisk(commitMs: number) {
   const disk = { asked: [] as string[], underWay: 0, atHandover: [] as number[], hangs: false };
   let freeAt = 0;
@@ -87,7 +86,6 @@ function mean(values: readonly number[]): number {
 beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] }));
 afterEach(() => vi.useRealTimers());
 
-/** A disk that never answers, as one that is attached over a network that is gone. */
 function hanging() {
   const groups: (readonly string[])[] = [];
   const answers: ((outcomes: readonly CommitOutcome[]) => void)[] = [];
@@ -144,7 +142,6 @@ test('closing does not wait for ever for a disk that hangs', async () => {
   expect(closed).toBe(false);
   await vi.advanceTimersByTimeAsync(2_000);
   expect(closed).toBe(true);
-  // Whoever commits is ended then, and says what became of its groups.
   expect(ends.map((end) => end.split(':')[0])).toEqual(['third', 'fourth']);
   answers[0]?.([{ result: null }]);
   await vi.advanceTimersByTimeAsync(10);

@@ -46,7 +46,7 @@ describe('a file of its own is written with synchronous = FULL', () => {
     const database = merchantDatabase();
     database.pragma('journal_mode = WAL');
     database.exec('CREATE TABLE written (x)');
-    // The reason why FULL is set and asserted. Should this ever fail, better-sqlite3 is built differently.
+    // If this fails, better-sqlite3 is built differently.
     expect(synchronous(database)).toBe(NORMAL);
   });
 });
@@ -83,7 +83,7 @@ describe("a merchant's connection is written with synchronous = FULL", () => {
   it.each([
     ['synchronous = OFF', /synchronous/],
     ['synchronous = NORMAL', /synchronous/],
-    // Without the write-ahead log a crash in the middle of a commit takes the whole file with it.
+    // Without the write-ahead log, a crash during a commit loses the whole file.
     ['journal_mode = MEMORY', /journal.mode/],
   ])('and nothing is taken while they have %s', async (lowered, says) => {
     const database = merchantDatabase();
@@ -102,7 +102,6 @@ describe("a merchant's connection is written with synchronous = FULL", () => {
   });
 });
 
-/** An inbox in a file of its own, and the connection that it opened for itself. */
 function openSeen(file: string): [Inbox, Database.Database] {
   const pragma = vi.spyOn(Database.prototype, 'pragma');
   try {

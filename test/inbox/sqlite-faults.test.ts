@@ -18,7 +18,6 @@ const LOCK_HOLDER = new URL('lock-holder.ts', import.meta.url);
 const DELIVERIES = new URL('deliveries-under-lock.ts', import.meta.url);
 const SMALL_DISK = new URL('small-disk.ts', import.meta.url);
 const LOCKED_MS = 5_000;
-/** Where the disk is waited for. */
 const PLACEMENTS = ['thread', 'loop'] as const;
 type Placement = (typeof PLACEMENTS)[number];
 const FILES_OF_A_DATABASE = ['', '-wal', '-shm'];
@@ -28,7 +27,6 @@ const lockReport = z.object({
   patient: z.array(answer),
   hasty: z.array(answer),
   afterwards: z.array(answer),
-  /** the share of the time that went by in stalls of more than 100 ms */
   stalled: z.number(),
 });
 const diskReport = z.object({ stored: z.array(z.string()), refused: z.array(z.string()) });
@@ -117,7 +115,6 @@ describe('a database that is full', () => {
 
 describe.each([
   ...PLACEMENTS.map((placement) => [placement, placement, []] as const),
-  // The checkpoint thread finds the disk full.
   ['thread, beside another', 'thread', withRewrites(OFTEN_COPIED)] as const,
 ])('a disk that takes no more writes: %s', (_, placement, sources) => {
   it.skipIf(process.platform === 'win32')(
@@ -142,7 +139,6 @@ describe.each([
       expect(before.stored.length).toBeGreaterThan(0);
       expect(before.refused.length).toBeGreaterThanOrEqual(20);
 
-      // An operator without that limit empties the log into the database, so that the log has room again.
       const operator = new Database(file);
       operator.pragma('wal_checkpoint(TRUNCATE)');
       const after = await ask(10);
@@ -287,7 +283,6 @@ function opened(file: string, placement: Placement): Inbox {
   return sqliteInbox(file, { thread: placement === 'thread', logger: silent });
 }
 
-/** Lets a process take deliveries while another one holds the lock. */
 async function deliverUnderLock(
   placement: Placement,
   source: 'file' | 'connection',
@@ -321,7 +316,6 @@ async function idsIn(inbox: Inbox): Promise<string[]> {
   return (await inbox.list({ limit: 10_000 })).map(({ id }) => id);
 }
 
-/** Collects why deliveries were not stored. */
 function loggingTo(causes: unknown[]): Logger {
   return { ...silent, error: (facts) => void causes.push(facts['cause']) };
 }

@@ -25,7 +25,6 @@ describe('what arrives together', () => {
   it('shares its commits on the connection of a merchant too', async () => {
     const executed: string[] = [];
     const database = merchantDatabase(scratchFile(), { verbose: (sql) => executed.push(String(sql)) });
-    // A thread would write on a connection of its own.
     await using inbox = sqliteInbox({ database }, { thread: false });
     executed.length = 0;
     await settle(inbox, severalIncoming(1_000));
@@ -42,7 +41,6 @@ describe('what arrives together', () => {
   });
 
   it('is stored in portions, so that the event loop turns between two commits', async () => {
-    // Two answers of a thread may come in one turn.
     await using inbox = sqliteInbox(scratchFile(), { thread: false });
     let turn = 0;
     let running = true;
@@ -172,7 +170,6 @@ describe('the queue', () => {
     await using inbox = sqliteInbox(scratchFile(), { maxWaitingBytes: 100_000 });
     const outcomes = await settle(inbox, severalIncoming(30, { body }));
     const stored = outcomes.filter((outcome) => outcome === 'stored').length;
-    // Never more than the limit, and not much less for what a delivery costs beside its body.
     expect(stored).toBeLessThanOrEqual(10);
     expect(stored).toBeGreaterThanOrEqual(8);
     expect(outcomes.filter((outcome) => outcome === 'OVERLOADED')).toHaveLength(30 - stored);
@@ -237,7 +234,7 @@ describe('the queue', () => {
     holder.exec('BEGIN IMMEDIATE');
     executed.length = 0;
     const waiting = settle(inbox, severalIncoming(10));
-    // By turns, not by time: on a machine that is busy, both come later.
+    // By turns, not by time: on a busy machine, both come later.
     const start = performance.now();
     for (let turn = 0; turn < 30; turn += 1) await sleep(10);
     const milliseconds = performance.now() - start;
@@ -264,7 +261,7 @@ describe('the queue', () => {
   });
 });
 
-/** How often the write-ahead log of a file ends a transaction: those frames carry the size of the database. */
+/** Counts the frames of the log that carry the size of the database: each ends a transaction. */
 function commitsInLog(file: string): number {
   const log = readFileSync(`${file}-wal`);
   const frame = 24 + log.readUInt32BE(8);
@@ -296,7 +293,6 @@ async function outcomeOf(inbox: Inbox, event: IncomingEvent, withinMs = 30_000):
   );
 }
 
-/** Accepts all in one turn of the event loop; `stored`, `duplicate` or the code of the refusal for each. */
 function settle(inbox: Inbox, events: readonly IncomingEvent[], withinMs?: number): Promise<string[]> {
   return Promise.all(events.map((event) => outcomeOf(inbox, event, withinMs)));
 }

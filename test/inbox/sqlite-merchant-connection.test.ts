@@ -88,7 +88,6 @@ describe("a merchant's busy_timeout", () => {
     const holder = merchantDatabase(file);
     holder.exec('BEGIN IMMEDIATE');
     setTimeout(() => holder.exec('COMMIT'), 100);
-    // Blocking for the lock would outlast this deadline, since nobody could release it.
     expect((await inbox.accept(incoming(), performance.now() + 10_000)).result).toBe('stored');
   });
 });
@@ -165,7 +164,6 @@ describe("what is the merchant's", () => {
     await inbox.accept(incoming({ id: 'evt_1', body: 'other' }), later());
     await inbox.close();
     const after = look();
-    // Page numbers move when tables are added; names and definitions do not.
     expect(after).toEqual(before);
     expect(before.settings.slice(0, 2)).toEqual([
       ['user_version', 42],
@@ -206,7 +204,6 @@ describe("what is the merchant's", () => {
   });
 });
 
-/** A promise, and whether it has settled. */
 function watched<T>(promise: Promise<T>): { readonly promise: Promise<T>; settled(): boolean } {
   let settled = false;
   const watching = promise.finally(() => {

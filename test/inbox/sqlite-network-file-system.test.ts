@@ -8,7 +8,6 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 
-/** What statfs(2) and /proc/self/mounts say; nothing is pretended while both are null. */
 const pretended = vi.hoisted((): { magic: number | null; mounts: string | null } => ({ magic: null, mounts: null }));
 
 vi.mock('node:os', async (original) => ({ ...(await original<typeof OperatingSystem>()), platform: () => 'linux' }));

@@ -257,7 +257,6 @@ function thrown(open: () => unknown): unknown {
   }
 }
 
-/** A file with three events in it, closed. */
 async function usedInbox(): Promise<string> {
   const file = scratchFile();
   await using inbox = sqliteInbox(file);
@@ -270,7 +269,6 @@ async function readList(file: string) {
   return inbox.list();
 }
 
-/** What a handler can read through `ctx.transaction`. */
 async function readByHandler(inbox: ReturnType<typeof sqliteInbox>, sql: string): Promise<unknown> {
   const event = orderEvent('evt_1');
   await store(inbox, event);
@@ -334,7 +332,7 @@ const report = z.object({
 });
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Puts other disks in place of the folders for temporary files; a checkout that lies in one of them stays in its place. */
+/** Mounts other disks in place of the folders for temporary files. */
 function withTemporaryFolders(mounted: string, then: string): readonly string[] {
   return inOwnMounts(`
     mount --bind '${ROOT}' /mnt
@@ -346,9 +344,8 @@ function withTemporaryFolders(mounted: string, then: string): readonly string[] 
     cd /proc`);
 }
 
-/** As `docker run --read-only` has it; SQLite would take the working directory where no other folder will do. */
+/** As `docker run --read-only` mounts them. */
 const READ_ONLY = withTemporaryFolders('', 'mount -o remount,ro $at');
-/** Everything that SQLite may write to is full. */
 const FULL = withTemporaryFolders('-o size=4k', 'head -c 4096 /dev/zero > $at/full');
 
 const OF_SQLITE = /\(SQLITE_(CANTOPEN|FULL|IOERR_\w+)\)$/;

@@ -10,7 +10,6 @@ import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
 
 const fs = createRequire(import.meta.url)('node:fs') as typeof fsModule;
 
-/** The modes of all files in the folder of a file, by name. */
 function modesBeside(file: string): Readonly<Record<string, string>> {
   const folder = dirname(file);
   return Object.fromEntries(
@@ -20,7 +19,6 @@ function modesBeside(file: string): Readonly<Record<string, string>> {
   );
 }
 
-/** The mode of each file at the moment at which this process, and not SQLite, opens it. */
 function openedModes(): readonly string[] {
   const modes: string[] = [];
   const { openSync } = fs;
@@ -57,7 +55,7 @@ describe('under a umask that lets everybody read', () => {
     expect(born).toEqual(['600']);
   });
 
-  // Closing a file gives up all locks that the process holds on it, those of other connections too.
+  // Closing a file releases all locks of the process on it, also those of other connections.
   it('a file that is there is opened by SQLite alone', async () => {
     const file = scratchFile();
     await using inbox = sqliteInbox(file);
@@ -108,7 +106,6 @@ describe('a path without a folder in front', () => {
     await inbox.accept(incoming({ id: 'evt_moved' }), later());
     expect(readdirSync(elsewhere)).toEqual([]);
 
-    // A file of that name over there is another inbox.
     await sqliteInbox('shop.db').close();
     expect(await inbox.accept(incoming({ id: 'evt_before' }), later())).toMatchObject({ result: 'duplicate' });
     expect((await inbox.list()).map(({ id }) => id)).toEqual(['evt_before', 'evt_moved']);

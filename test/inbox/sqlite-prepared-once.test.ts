@@ -9,10 +9,7 @@ import { START } from '../helpers/virtual-clock.ts';
 import { busyShop } from '../ops/busy-shop.ts';
 import { sqliteShop } from '../ops/searched-store.ts';
 
-/**
- * The texts of statements that SQLite has prepared anew although they were prepared, of those that return rows: for these
- * better-sqlite3 then makes a function that builds rows, out of text. A PRAGMA is prepared anew in any case.
- */
+/** Statements that SQLite has prepared anew although they were prepared. */
 function preparedAnew(database: Database.Database): ReadonlySet<string> {
   const anew = new Set<string>();
   const known = new WeakSet<Database.Statement>();
@@ -93,7 +90,6 @@ it('no statement is prepared anew each time it is run', async () => {
   }
   expect([...anew]).toEqual([]);
 
-  // Nothing of this is worth anything if it would not be found out.
   const limited = 'SELECT seq FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT ?';
   const statement = database.prepare(limited);
   for (const limit of [1, 2, 3]) statement.all(0, limit);

@@ -6,7 +6,6 @@ import { merchantDatabase } from '../helpers/merchant-database.ts';
 
 let database: Database.Database;
 
-/** Two events as an inbox writes them, each with a redelivery and a conflict; every case changes one of them. */
 beforeEach(async () => {
   database = merchantDatabase();
   await using inbox = sqliteInbox({ database });
@@ -16,7 +15,6 @@ beforeEach(async () => {
   }
 });
 
-// An event in each state, so that a refusal is due to the one thing that a case changes.
 const PENDING = "id = 'valid'";
 const PROCESSING = "state = 'processing', claimed_ms = 1, lease_until_ms = 2";
 const PROCESSED = "state = 'processed', settled_ms = 1";

@@ -83,7 +83,6 @@ describe('a redelivery of a settled event', () => {
   });
 });
 
-/** What pruning leaves of the only event. */
 function bury(state: string): void {
   const body = database.prepare<[], Uint8Array>('SELECT body FROM hookbox_events').pluck().get();
   const hash = createHash('sha256')

@@ -14,7 +14,6 @@ import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
 
 const OPENING = new URL('open-once.ts', import.meta.url);
 
-/** What a process says that opens a file where the shell has mounted something first. */
 async function openedBehind(mounting: string, path: string): Promise<string> {
   await using child = new Child(OPENING, [path], inOwnMounts(mounting));
   return await child.line();
@@ -128,16 +127,13 @@ describe.runIf(platform() === 'linux')('a file that is mounted as a single file'
   });
 });
 
-/** Nobody. */
 const USER = 65_534;
 
-/** What a process says that may not do all that root may. */
 async function openedBy(user: number, path: string): Promise<string> {
   await using child = new Child(OPENING, [path, String(user)]);
   return await child.line();
 }
 
-/** An inbox of root's, in a folder that anybody may enter and write to. */
 async function inboxOfRoot(): Promise<string> {
   const file = scratchFile();
   await sqliteInbox(file, { thread: false }).close();

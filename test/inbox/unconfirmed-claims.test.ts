@@ -7,7 +7,6 @@ const REQUEST = { ...EVERYTHING, now: 0, leaseMs: 1_000, ordered: true };
 const open = () => new UnconfirmedClaims({ bits: 48 });
 const lost = () => Promise.reject(new Error('lost'));
 
-/** The numbers that a claim was asked with. */
 function ask(claims: UnconfirmedClaims, answer: () => Promise<unknown> = async () => {}, mayBeDone?: () => boolean) {
   let asked: { number: number; lostClaims: readonly number[] } = { number: 0, lostClaims: [] };
   const claiming = claims.claim(

@@ -1,4 +1,3 @@
-/** How the end of an attempt is written until it is written, and how an event is given back. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { ClaimedEvent, Lease, Settlement } from '../../src/inbox/work.ts';
@@ -33,7 +32,6 @@ function endingWith(settle: Inbox['settle'] = async () => true) {
   const grace = new LeaseGrace({ leaseMs, lookMs: 1_000, now: clock.now() });
   const failed = vi.fn<(what: string, failure: unknown) => void>();
   const settled: { readonly at: number; readonly lease: Lease; readonly settlement: Settlement }[] = [];
-  /** what the inbox was told of as closing */
   const announced: Lease[] = [];
   const inbox: Pick<Inbox, 'settle' | 'renew'> = {
     async renew(leases, _, __, isClosing) {
@@ -53,7 +51,6 @@ function endingWith(settle: Inbox['settle'] = async () => true) {
   return { clock, timers, failed, settled, announced, leases, ended, outlived, ending };
 }
 
-/** One whose handler listens to nothing. */
 function deaf(end: AttemptEnd = { outcome: 'interrupted' }) {
   const abort = vi.fn<LoggedAttempt['abort']>();
   const type = 'order.created';
@@ -199,7 +196,6 @@ describe('close()', () => {
   it('tells an end once that two writes find written, as of the first nobody has heard in time', async () => {
     const dead = { outcome: 'dead', reason: 'failed', error: retry.error } as const;
     const answers: (() => void)[] = [];
-    // Whoever asks again for an end is answered as the first would have been.
     const { clock, ended, ending } = endingWith(() => new Promise((resolve) => answers.push(() => resolve(true))));
     const attempt = deaf(dead);
     const written = ending.write(lease, attempt, dead);

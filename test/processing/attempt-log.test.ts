@@ -17,7 +17,6 @@ import { rest, VirtualClock } from '../helpers/virtual-clock.ts';
 const EVENT = { endpoint: 'default', id: 'evt_1', type: 'order.created', attempt: 1 };
 const SHOW = 'npx hookbox events show evt_1';
 
-/** Runs the handlers on one event until it has run once. */
 async function ran(handlers: Handlers, options: Partial<ProcessorOptions> = {}, inbox: Inbox = memoryInbox()) {
   const clock = new VirtualClock();
   await store(inbox, orderEvent('evt_1'));
@@ -28,7 +27,6 @@ async function ran(handlers: Handlers, options: Partial<ProcessorOptions> = {}, 
   await inbox.close();
 }
 
-/** What the log says of an event whose handler throws. */
 async function lineOf(thrown: unknown, options: Partial<ProcessorOptions> = {}, inbox?: Inbox): Promise<LogLine> {
   const { logger, lines } = recordedLog();
   await ran({ '*': () => Promise.reject(thrown) }, { logger, ...options }, inbox);

@@ -17,7 +17,7 @@ const CREATED: Scope = { endpoints: ['default'], types: ['order.created'] };
 const READY: Scope = { endpoints: ['default'], types: ['order.ready'] };
 const REQUEST = { leaseMs: 1_000, ordered: true, now: START };
 const ERROR = { name: 'Error', message: 'fails', stack: null };
-/** No transaction does more than this, whatever waits: at some microseconds each, it is well under 50 ms. */
+/** At some microseconds each, this is well under 50 ms. */
 const MOST_STATEMENTS = 2_000;
 const MOST_ROWS = 3_000;
 
@@ -33,7 +33,6 @@ async function storeMany(inbox: Inbox, count: number, parts: (n: number) => Part
   return events;
 }
 
-/** Announces until there is no more; resolves with how many were put away. */
 async function announceAll(inbox: Inbox, scope: Scope, now: number, ignoreBefore: number | null): Promise<number> {
   let count = 0;
   for (let more = true; more;) {
@@ -44,7 +43,7 @@ async function announceAll(inbox: Inbox, scope: Scope, now: number, ignoreBefore
   return count;
 }
 
-/** What some work does in each transaction, with a backlog and with one four times as long. */
+/** The work of each transaction, with a backlog and with one four times as long. */
 async function withBacklogs(
   prepare: (inbox: Inbox, count: number) => Promise<void>,
   work: (inbox: Inbox, count: number) => Promise<void>,
@@ -82,7 +81,6 @@ describe('no transaction grows with the backlog:', { timeout: 120_000 }, () => {
       },
     );
     expectBounded(measured);
-    // Deliveries come in between.
     expect(measured[1].length).toBeGreaterThan(measured[0].length * 3);
   });
 
@@ -96,7 +94,6 @@ describe('no transaction grows with the backlog:', { timeout: 120_000 }, () => {
       },
       async (inbox) => {
         expect(await announceAll(inbox, READY, START + 1, null)).toBe(0);
-        // Its lease runs out, and the next one is claimed.
         expect(await inbox.claim({ ...REQUEST, ...READY, now: START + 2_000 }, 10)).toHaveLength(1);
       },
     );
@@ -114,7 +111,6 @@ describe('no transaction grows with the backlog:', { timeout: 120_000 }, () => {
       async (inbox, count) => {
         const now = START + IGNORE_AFTER_MS;
         await inbox.claim({ ...REQUEST, ...READY, now }, 10);
-        // All but the one that was claimed, whose lease has run out only now.
         expect(await announceAll(inbox, READY, now, now - PRESENT_MS)).toBe(count - 1);
       },
     );
@@ -191,7 +187,6 @@ describe('no transaction grows with the backlog:', { timeout: 120_000 }, () => {
 describe('no transaction grows with the bodies:', { timeout: 120_000 }, () => {
   const COUNT = 200;
   const body = Buffer.alloc(100_000, 'a');
-  /** Some 1 MiB, and once more what waits behind those that are put away. */
   const MOST_LARGE = 30;
 
   async function stored(parts: (n: number) => Parts) {
@@ -217,7 +212,6 @@ describe('no transaction grows with the bodies:', { timeout: 120_000 }, () => {
 
   function expectSmall(transactions: readonly CountedTransaction[]): void {
     expect(Math.max(...transactions.map(({ written }) => written))).toBeLessThanOrEqual(MOST_LARGE);
-    // All of them have had their turn all the same.
     expect(transactions.reduce((sum, { written }) => sum + written, 0)).toBeGreaterThanOrEqual(COUNT - 1);
   }
 
@@ -309,7 +303,6 @@ it('an event costs the same to claim and to settle behind 400 of its entity that
     fastest.push(Math.min(...times));
   }
   const [few = 0, many = 0] = fastest;
-  // Of fifty times as many; what grew with them would take more than ten times as long.
   expect(many / few).toBeLessThan(5);
 }, 60_000);
 
@@ -378,7 +371,6 @@ it.each([
       await storeMany(inbox, count, (n) => ({ type: 'held', entity: `order_${n}` }));
       const due = incoming({ id: 'due', type: 'order.ready', receivedAt: START + 1_000 });
       await inbox.accept(due, later());
-      // What arrives is looked at once.
       await inbox.announce({ endpoints: '*', types: '*' }, START, null);
     },
     async (inbox) => {
@@ -404,7 +396,6 @@ it('more than two thousand parked events with the lowest numbers keep nobody fro
   await inbox.accept(incoming(freed), later());
   expect(await inbox.claim({ ...REQUEST, ...READY }, 10)).toEqual([]);
 
-  // No processor for carts any more; orders are still held back.
   for (let round = 1; round <= 3; round += 1) {
     const now = START + PRESENT_MS + round;
     await inbox.announce(CREATED, now, null);

@@ -2,22 +2,17 @@ import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 
-/** What one transaction has done. */
 export interface CountedTransaction {
   statements: number;
-  /** that were changed or read */
   rows: number;
-  /** that were changed; those with RETURNING count when they return one */
   written: number;
 }
 
 export interface CountedDatabase {
   readonly database: Database.Database;
-  /** Those since it was asked last. */
   readonly take: () => readonly CountedTransaction[];
 }
 
-/** A database that tells what each transaction on it does: what grows with a backlog grows there. */
 export function countedDatabase(): CountedDatabase {
   const database = new Database(scratchFile());
   onTestFinished(() => void database.close());
@@ -69,7 +64,6 @@ export function countedDatabase(): CountedDatabase {
   };
 }
 
-/** The most that one of them has done. */
 export function mostOf(transactions: readonly CountedTransaction[]): CountedTransaction {
   return {
     statements: Math.max(...transactions.map(({ statements }) => statements)),

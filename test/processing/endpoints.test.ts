@@ -148,7 +148,6 @@ describe('who is reminded that nobody handles what is stored hears of which endp
     await clock.advance(9 * MINUTE);
     expect(log.lines).toEqual([]);
     await clock.advance(21 * MINUTE);
-    // Once an hour at most.
     expect(log.lines).toMatchObject([
       { level: 'warn', facts: { endpoint: 'shop-a' }, message: expect.stringContaining('no processor handles') },
     ]);

@@ -11,7 +11,6 @@ import { recordedLog } from '../helpers/recorded-log.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
-/** More failures than an event may have here. */
 const FAULTS = 3;
 
 type Fault = (context: HandlerContext) => unknown;
@@ -24,7 +23,7 @@ const throwing =
     throw thrown;
   };
 
-/** A real one: the connection may not make the file longer, and SQLite rolls back by itself. */
+/** A real fault: the connection may not make the file longer, and SQLite rolls back by itself. */
 function fill(database: SqliteDatabase): void {
   database.exec('CREATE TABLE IF NOT EXISTS filler (bytes BLOB)');
   database.pragma(`max_page_count = ${Number(database.pragma('page_count', { simple: true })) + 1}`);

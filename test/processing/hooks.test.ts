@@ -19,7 +19,6 @@ async function started(options: Options, clock = new VirtualClock()) {
   return { clock, inbox, processor };
 }
 
-/** What hooks were told, in order. */
 function told() {
   const calls: ({ readonly hook: string } & (FailedFacts | DeadFacts))[] = [];
   return {

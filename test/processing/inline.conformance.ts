@@ -13,15 +13,12 @@ import { silent } from '../helpers/silent-logger.ts';
 import { orderEvent, type OrderEventParts } from '../helpers/order-event.ts';
 import { rest, START, VirtualClock } from '../helpers/virtual-clock.ts';
 
-/** An inbox that deliveries come into while their handlers run. */
 export interface InlineStore {
-  /** closed after the test */
   readonly inbox: Inbox;
-  /** The same events, as another process has opened them. */
   elsewhere(): Inbox;
 }
 
-/** What inline mode does, whatever keeps the events. `open` gives an empty inbox for each test. */
+/** `open` gives an empty inbox for each test. */
 export function testInline(name: string, open: () => InlineStore | Promise<InlineStore>): void {
   describe(name, () => {
     let store: InlineStore;
@@ -72,7 +69,6 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
       return (await inbox.attempts({ endpoint: 'default', id })).map(({ outcome }) => outcome);
     }
 
-    /** A handler that ends when the test says so. */
     function gated() {
       const ends: PromiseWithResolvers<void>[] = [];
       const contexts: HandlerContext[] = [];
@@ -85,7 +81,6 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
       return { ends, contexts, handler };
     }
 
-    /** A delivery whose handler has begun when its time is up. */
     const outlived = (receiver: Receiver, { ends }: ReturnType<typeof gated>) =>
       lateOnce(receiver, delivery('evt_1'), () => ends.length > 0);
 

@@ -33,7 +33,7 @@ it('the deadline holds although the database is locked between the storing and t
   const delivery = { body, signature: signBody(body, SECRET) };
   const handler = vi.fn();
   const locking = Promise.withResolvers<Child>();
-  // The lock is taken in the one moment that no test could hit from outside.
+  // The test takes the lock at the only moment between two steps.
   const accept: Inbox['accept'] = async (event, deadline) => {
     const acceptance = await inbox.accept(event, deadline);
     const holder = new Child(new URL('../inbox/lock-holder.ts', import.meta.url), [file]);
@@ -58,7 +58,6 @@ it('the deadline holds although the database is locked between the storing and t
     ({ kind } = await after.receive(delivery));
     await sleep(10);
   }
-  // Not only when a lease that nobody uses has run out.
   expect(['processed', 'duplicate']).toContain(kind);
   expect(handler).toHaveBeenCalledTimes(1);
   expect((await inbox.attempts({ endpoint: 'default', id: 'evt_1' })).at(-1)?.outcome).toBe('processed');

@@ -8,7 +8,6 @@ function fresh(): LeaseGrace {
   return new LeaseGrace({ leaseMs: LEASE, lookMs: SECOND, now: 0 });
 }
 
-/** It looks every second from one time to another. */
 function lookOn(grace: LeaseGrace, from: number, to: number): void {
   for (let now = from; now <= to; now += SECOND) grace.look(now);
 }

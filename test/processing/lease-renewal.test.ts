@@ -1,4 +1,3 @@
-/** How leases are kept while attempts run, and how an attempt hears that it has lost its own. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Lease } from '../../src/inbox/work.ts';

@@ -17,9 +17,7 @@ const NEXT = { endpoint: 'default', id: 'next' };
 const ERROR = { name: 'Error', message: 'thrown later', stack: null };
 const { signal } = new AbortController();
 
-/** How long a lease holds its entity. */
 export function testLeases(name: string, open: () => Inbox): void {
-  /** The transaction of one event has committed, and its handler runs on; another event of its entity waits. */
   async function committed(): Promise<{ inbox: Inbox; lease: Lease }> {
     const inbox = open();
     await inbox.announce(EVERYTHING, START, null);
@@ -60,7 +58,6 @@ export function testLeases(name: string, open: () => Inbox): void {
         await using _ = inbox;
         expect(await take(inbox, START + 1 + LEASE_MS)).toMatchObject([{ id: 'next' }]);
         expect(await standing(inbox, 'first')).toEqual(['processed', 'processed']);
-        // It was not dead after all.
         expect(await inbox.renew([lease], START + 2_000, LEASE_MS)).toEqual([]);
         expect(await inbox.settle(lease, { outcome: 'committed' }, START + 2_000)).toBe(false);
         expect(await ids(inbox, START + 2_000)).toEqual([]);
@@ -224,7 +221,6 @@ async function ids(inbox: Inbox, now: number, more?: Partial<ClaimRequest>): Pro
   return (await claim(inbox, now, more)).map(({ id }) => id);
 }
 
-/** Its state, and how each attempt has ended. */
 async function standing(inbox: Inbox, id: string): Promise<readonly (string | undefined)[]> {
   const key = { endpoint: 'default', id };
   const attempts = await inbox.attempts(key);

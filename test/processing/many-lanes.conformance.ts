@@ -7,13 +7,11 @@ import { START } from '../helpers/virtual-clock.ts';
 
 const ERROR = { name: 'Error', message: 'fails', stack: null };
 const HOUR_MS = 3_600_000;
-/** More than anybody has named: types are the sender's text. */
 const LANES = 1_100;
 const REQUEST: ClaimRequest = { endpoints: '*', types: '*', ordered: true, leaseMs: 60_000, now: START + 1_000 };
 
 const lane = (n: number): string => `type.${String(n).padStart(5, '0')}`;
 
-/** What is claimed beside very many types that wait, whatever keeps the events. `open` gives an empty inbox. */
 export function testManyLanes(open: () => Promise<Inbox>): void {
   async function store(inbox: Inbox, ...events: readonly (Parameters<typeof incoming>[0] & object)[]): Promise<void> {
     const incomings = events.map((parts) => incoming({ entity: null, receivedAt: START, ...parts }));
@@ -22,7 +20,6 @@ export function testManyLanes(open: () => Promise<Inbox>): void {
 
   const each = Array.from({ length: LANES }, (_, n) => n);
 
-  /** One event each of very many types, all of which have failed and run again in an hour. */
   async function allWaiting(inbox: Inbox): Promise<void> {
     await store(inbox, ...each.map((n) => ({ id: `waits_${n}`, type: lane(n) })));
     const claimed = await inbox.claim(REQUEST, LANES);

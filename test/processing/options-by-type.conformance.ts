@@ -17,7 +17,6 @@ const ERROR: AttemptError = { name: 'Error', message: 'no such order', stack: nu
 const PROCESSED: Settlement = { outcome: 'processed' };
 const OLDEST = incoming().created?.ms ?? 0;
 
-/** What every inbox does for handlers with options of their own. */
 export function testOptionsByType(name: string, open: () => Inbox): void {
   async function holding(...events: Parts[]): Promise<Inbox> {
     const inbox = open();
@@ -26,7 +25,7 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
     return inbox;
   }
 
-  /** `old` has failed, and `new` is the newer one of its entity. */
+  /** `old` has failed, and `new` is the newer event of its entity. */
   async function failed(yields: boolean | undefined, dueAt = START + 100): Promise<Inbox> {
     const inbox = await holding(
       { id: 'old' },
@@ -69,7 +68,6 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
       await using inbox = await failed(true);
       const [newer] = await claim(inbox, START + 50);
       expect(newer?.id).toBe('new');
-      // Its own turn has come, and it is set aside for the lease.
       expect(await claimIds(inbox, START + 150)).toEqual([]);
       await inbox.settle(leaseOf(newer), PROCESSED, START + 160);
       expect(await handleAll(inbox, START + 160)).toEqual(['newest', 'old']);
@@ -85,7 +83,6 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
       expect(next?.id).toBe('new');
       await inbox.settle(leaseOf(next), PROCESSED, START + LEASE_MS);
       expect(await claimIds(inbox, START + LEASE_MS, { limit: 1 })).toEqual(['newest']);
-      // That one crashes as well, and waits behind the one that fails now.
       const later = START + 2 * LEASE_MS;
       await fail(inbox, 'old', later, { yields: false, dueAt: START + 5_000 });
       expect(await claimIds(inbox, START + 4_000)).toEqual([]);
@@ -192,7 +189,6 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
   });
 }
 
-/** The trace context of the delivery that brought an event. */
 export function testTraces(name: string, open: () => Inbox): void {
   describe(`${name}: the trace of a delivery`, () => {
     const first = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;

@@ -18,7 +18,6 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 import { signBody } from '../../src/signing/signature.ts';
 
 const context = new AsyncLocalStorage<string>();
-/** What a handler puts into its own context, for good. */
 const left = new AsyncLocalStorage<string>();
 const here = (): string => context.getStore() ?? 'none';
 
@@ -36,7 +35,6 @@ async function open(name: (typeof NAMES)[number]): Promise<Inbox> {
   return inbox as Inbox; // of clients of pg: see transact
 }
 
-/** A receiver that is created in one context and started in another; what runs says in which one. */
 async function shop(name: (typeof NAMES)[number], options: Partial<ReceiverOptions>) {
   const inbox = await context.run('the inbox', () => open(name));
   const seen = new Map<string, Set<string>>();

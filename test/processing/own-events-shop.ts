@@ -33,7 +33,6 @@ export function shopOver(inbox: Inbox) {
     const event = await inbox.get(KEY);
     return [event?.state, event?.deadReason, (await inbox.attempts(KEY)).length];
   };
-  // One that is checked begins after one that is not.
   const inTurn = () => given.toSorted((a, b) => a.id.localeCompare(b.id));
   return { inbox, clock, lines, given, inTurn, keep, start, states };
 }

@@ -12,7 +12,6 @@ import { recordedLog } from '../helpers/recorded-log.ts';
 import { rest } from '../helpers/virtual-clock.ts';
 import { KEY, points, shopOver } from './own-events-shop.ts';
 
-/** What becomes of events of a merchant's own types and fields, whatever keeps them. */
 export function testOwnEvents(name: string, open: () => Inbox): void {
   const shop = (inbox = open()) => shopOver(inbox);
 

@@ -49,7 +49,6 @@ function processor(handlers: Handlers, options: Partial<ProcessorOptions> = {}):
   return createProcessor({ inbox, clock, logger: log.logger, ...options, handlers });
 }
 
-/** One that is running; the test closes it, or it is closed after the test. */
 async function started(handlers: Handlers, options: Partial<ProcessorOptions> = {}): Promise<Processor> {
   const running = processor(handlers, options);
   onTestFinished(async () => {
@@ -76,7 +75,6 @@ async function outcomes(id = 'evt_1'): Promise<readonly string[]> {
   return (await attempts(id)).map(({ outcome }) => outcome);
 }
 
-/** A handler that ends when the test says so. */
 class Gate {
   readonly #ends: PromiseWithResolvers<void>[] = [];
   readonly contexts: HandlerContext[] = [];
@@ -347,7 +345,7 @@ describe('the wait before a retry', () => {
     );
     await clock.advance(15_000);
     const waits = at.slice(1).map((time, n) => time - (at[n] ?? 0));
-    // Up to 400, 800, 1,600, 3,200 → 3,000, 3,000; a processor that sleeps looks once a second.
+    // Up to 400, 800, 1,600, 3,200 → 3,000, 3,000; an idle processor polls once a second.
     [400, 800, 1_600, 3_000, 3_000].forEach((wait, n) => {
       expect(waits[n]).toBeGreaterThanOrEqual(wait - 1);
       expect(waits[n]).toBeLessThanOrEqual(wait + 1_000);
@@ -727,7 +725,6 @@ describe('a machine that sleeps for hours', () => {
 
 describe('a clock that is set', () => {
   let offset: number;
-  /** Timers follow the time that passes, whatever the wall clock says. */
   const wall = { now: () => clock.now() + offset, after: (ms: number, then: () => void) => clock.after(ms, then) };
 
   beforeEach(() => {
@@ -1089,7 +1086,7 @@ describe('an attempt that has ended', () => {
 describe('an inbox that fails', () => {
   const failure = new InboxUnavailableError('FAILED', 'the disk is full');
 
-  /** The inbox, whose methods fail as long as their name stands in `broken`. */
+  /** Methods fail as long as their name is in `broken`. */
   function breaking(broken: Set<keyof Inbox>): Inbox {
     return new Proxy(inbox, {
       get(target, name, receiver) {
@@ -1126,7 +1123,6 @@ describe('an inbox that fails', () => {
     for (const call of ['claim', 'nextDue', 'settle'] as const) broken.add(call);
     await clock.advance(5_000);
     expect(log.lines.map(({ level }) => level)).toEqual(['error']);
-    // It answers, but what a handler has done cannot be written yet.
     for (const call of ['claim', 'nextDue'] as const) broken.delete(call);
     await store(inbox, orderEvent('evt_1'));
     await clock.advance(MINUTE);
@@ -1170,7 +1166,6 @@ describe('an inbox that fails', () => {
     await started({ '*': handler }, { inbox: breaking(broken) });
     for (let time = 1; time <= 3; time += 1) {
       await clock.advance(MINUTE);
-      // The claim comes first.
       broken.delete('claim');
       await clock.advance(3_000);
     }
@@ -1343,7 +1338,6 @@ describe('retention', () => {
     await clock.advance(MINUTE - 1_000);
     expect(await bodies()).toBe(250);
     await clock.advance(2 * MINUTE);
-    // It rests between batches, in real time.
     await expect.poll(bodies).toBe(0);
   });
 

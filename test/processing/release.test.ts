@@ -7,7 +7,6 @@ import type { ReleaseSeen } from '../../src/inbox/rules/marks.ts';
 import { SEEN_EVERY_MS } from '../../src/inbox/rules/marks.ts';
 import { releaseNote } from '../../src/processing/release.ts';
 
-/** What is noted, by an inbox that fails as a test says. */
 function noting(answer: (seen: ReleaseSeen) => Promise<void>) {
   const seen: string[] = [];
   const noteRelease: Operations['noteRelease'] = (each) => {

@@ -16,7 +16,6 @@ const CREATED: Scope = { endpoints: ['shop-a'], types: ['order.created'] };
 const READY: Scope = { endpoints: ['shop-a'], types: ['order.ready'] };
 const EVERYWHERE: Scope = { endpoints: '*', types: '*' };
 
-/** What every inbox does for processors of several endpoints, and with what none of them handles. */
 export function testScope(name: string, open: () => Inbox): void {
   async function holding(...events: Parts[]): Promise<Inbox> {
     const inbox = open();
@@ -58,13 +57,12 @@ export function testScope(name: string, open: () => Inbox): void {
       const handlers = { 'order.created': () => {} };
       await using worker = createProcessor({ inbox, endpoint: 'shop-a', handlers, clock, logger: silent });
       await worker.start();
-      // Before it sleeps, it has announced itself.
       await expect.poll(async () => (await inbox.processors(now())).processors).toHaveLength(1);
       sleptMs = IGNORE_AFTER_MS + PRESENT_MS;
       expect((await inbox.processors(now())).processors).toEqual([]);
       await timers.advance(1_000);
       const seenAt = new Date(now());
-      // What it announces is on its way to a database elsewhere.
+      // Its announcement is on its way to a remote database.
       await expect
         .poll(() => inbox.processors(now()), { timeout: 5_000 })
         .toEqual({
@@ -231,7 +229,6 @@ export function testScope(name: string, open: () => Inbox): void {
     it('what nobody ever handled is not told of, unless no processor knows its endpoint', async () => {
       await using inbox = await holding(created, { ...created, id: 'elsewhere', endpoint: 'shop-b' });
       const now = START + PRESENT_MS;
-      // Handlers may run inline here.
       expect(await inbox.unhandled(now)).toEqual([]);
       await inbox.announce(READY, now, null);
       expect(await inbox.unhandled(now)).toEqual([

@@ -7,7 +7,6 @@ import { START } from '../helpers/virtual-clock.ts';
 
 const REQUEST = { ...EVERYTHING, leaseMs: 1_000, ordered: true } as const;
 
-/** Whoever frees the lease of an attempt that has crashed is told of it. */
 export function testToldCrashes(name: string, open: () => Inbox): void {
   describe(`${name}: who frees a lease`, () => {
     it('is told of the crash, and of the one that the event is dead by', async () => {

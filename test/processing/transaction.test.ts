@@ -33,7 +33,6 @@ type Behaviour = (context: HandlerContext, attempt: number) => unknown;
 const writeEffect = (what: string) => (database: SqliteDatabase) =>
   database.prepare('INSERT INTO effects (event, what) VALUES (?, ?)').run('evt_1', what);
 
-/** A function as JavaScript hands it in, where no type says what it returns. */
 const untyped = (work: unknown) => work as (database: SqliteDatabase) => undefined;
 
 const ways: readonly [string, (file: string) => SqliteDatabase | string][] = [
@@ -73,7 +72,6 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
   const state = async (): Promise<string | undefined> => (await inbox.get(KEY))?.state;
   const attempts = () => inbox.attempts(KEY);
 
-  /** Stores one event, and has it handled for a while. */
   async function handle(behaviour: Behaviour, options: Partial<ProcessorOptions> = {}, forMs = 10_000): Promise<void> {
     await store(inbox, orderEvent('evt_1'));
     const running = createProcessor({
@@ -360,9 +358,7 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
         async (context) => {
           try {
             await context.transaction(failing);
-          } catch {
-            // Somebody else has it in stock.
-          }
+          } catch {}
         },
       ],
       ['caught by a function', (context) => context.transaction(failing).catch(() => {})],
@@ -522,7 +518,6 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
         },
         { ordering: false },
       );
-      // And outside of any function.
       kept?.run('evt_1', 'outside');
       expect(connections.size).toBe(1);
       expect(effects()).toContain('outside');
@@ -531,7 +526,6 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
     it('that returns the query of a query builder does not have it run by that', async () => {
       const runTheQuery = vi.fn();
       await handle(async (context) => {
-        // Such queries are run by the call of `then`.
         // oxlint-disable-next-line unicorn/no-thenable -- the very thing this is about
         await context.transaction(untyped(() => ({ then: runTheQuery })));
       });
@@ -584,7 +578,6 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
         },
       ]);
       expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
-      // And the connection is fit for the next event.
       await store(inbox, orderEvent('evt_2'));
       expect((await inbox.get({ endpoint: 'default', id: 'evt_2' }))?.state).toBe('pending');
     });
@@ -667,9 +660,7 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
           writeEffect('before')(database);
           try {
             database.exec(insertOrRollback);
-          } catch {
-            // The merchant thinks that this is fine.
-          }
+          } catch {}
         });
       });
       expect([effects(), await state()]).toEqual([['taken'], 'dead']);
@@ -760,7 +751,6 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
       go.resolve();
       await ended.promise;
       const waitedMs = performance.now() - from;
-      // Until it is written how the attempt ended.
       while ((await attempts()).length === 0) await sleep(10);
       const stalled = endWatch();
       await running.close();

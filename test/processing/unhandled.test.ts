@@ -56,7 +56,6 @@ describe.each([
         const worker = await started(created, { logger: silent });
         await closed(worker);
         await store(inbox, orderEvent(`evt ${away}`, { receivedAt: clock.now() }));
-        // Day after day it would be looked for each second.
         clock.block(away - 20 * MINUTE);
         await clock.advance(20 * MINUTE);
         expect(await stateOf(`evt ${away}`)).toBe('pending');
@@ -118,7 +117,6 @@ describe.each([
   });
 
   it('a clock that jumps forward makes nobody look gone who is there', async () => {
-    // This one announces itself first after the jump, when the other's word is from before it.
     await started(ready, { logger: silent });
     const { promise: end, resolve } = Promise.withResolvers<void>();
     const busy: Handlers = { 'order.created': () => end };
@@ -127,7 +125,6 @@ describe.each([
     await clock.advance(15 * MINUTE - 10_000);
     clock.block(30 * DAY);
     await clock.advance(11_000);
-    // Nobody has run it yet, so it could have been put away.
     expect(await stateOf('waiting')).toBe('pending');
     for (let minutes = 0; minutes < 20; minutes += 1) {
       await clock.advance(MINUTE);
@@ -145,7 +142,6 @@ describe.each([
     await store(inbox, orderEvent('running'), orderEvent('waiting', { order: 'ord_2' }));
     await clock.advance(15 * MINUTE - 10_000);
     clock.block(HOUR);
-    // The first one announces itself before the other, whose word is from before the jump.
     await clock.advance(20 * MINUTE);
     expect(log.lines.filter(({ message }) => message.startsWith('nobody handles'))).toEqual([]);
     resolve();

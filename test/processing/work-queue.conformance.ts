@@ -25,7 +25,7 @@ const ERROR: AttemptError = { name: 'Error', message: 'no such order', stack: 'E
 const dead = (reason: 'failed' | 'invalid' = 'failed'): Settlement => ({ outcome: 'dead', reason, error: ERROR });
 const retry = (dueAt: number): Settlement => ({ outcome: 'retry', error: ERROR, dueAt });
 
-/** What the handling half of every inbox must do. `open` gives a new empty one for each test, which closes it. */
+/** `open` gives a new empty inbox for each test, which closes it. */
 export function testWorkQueue(name: string, open: () => Inbox): void {
   const holding = (...events: Parts[]) => holdingIn(open(), ...events);
 
@@ -243,7 +243,6 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
           { id: 'newer', type: 'order.ready', created: at(2) },
         );
         expect(await claimIds(inbox, START + PRESENT_MS - 1, { types: ['order.ready'] })).toEqual([]);
-        // The processor of the newer one says again that it is there, as each does every five minutes.
         await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + PRESENT_MS, null);
         expect(await claimIds(inbox, START + PRESENT_MS, { types: ['order.ready'] })).toEqual(['newer']);
       });
@@ -643,7 +642,6 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         await using inbox = await holding(...several(12));
         const poison = 'evt_0';
         let now = START + 100;
-        // Whoever runs the poison goes away with all it runs; otherwise everything succeeds.
         for (let round = 0; round < 60; round += 1) {
           const claimed = await claim(inbox, now, { limit: 4 });
           if (claimed.length === 0) break;
@@ -935,7 +933,6 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         expect(await stateOf(inbox)).toBe('dead');
         expect(await inbox.rerun(key, content, now)).toBe(true);
         expect(await claimIds(inbox, now)).toEqual(['evt_1']);
-        // One more crash is its first again.
         expect(await claimIds(inbox, now + LEASE_MS)).toEqual(['evt_1']);
         expect(await stateOf(inbox)).toBe('processing');
       });
@@ -1138,7 +1135,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
       it('does not wait for an older one that failed, which then sees that it is superseded', async () => {
         await using inbox = await holding({ id: 'older', created: at(1) }, { created: at(2) });
         expect(await settleNext(inbox, START + 10, retry(START + 60_000))).toBe('older');
-        // Found waiting by a processor first: the two modes share one store.
+        // A processor parks it first: the two modes share one store.
         expect(await claimIds(inbox, START + 10)).toEqual([]);
         const newer = await claimOne(inbox, key, START + 10);
         if (typeof newer === 'string') throw new Error(newer);
@@ -1186,7 +1183,6 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
   });
 }
 
-/** What an inbox must do that can store an event as running. */
 export function testStoredAsRunning(name: string, open: () => Inbox): void {
   const holding = (...events: Parts[]) => holdingIn(open(), ...events);
 
@@ -1284,7 +1280,7 @@ export function testStoredAsRunning(name: string, open: () => Inbox): void {
   });
 }
 
-/** An inbox with events that have just arrived, each due a millisecond after the one before, and a taker for every type. */
+/** An inbox with new events, each due a millisecond after the one before, and a function that claims all. */
 async function holdingIn(inbox: Inbox, ...events: Parts[]): Promise<Inbox> {
   await inbox.announce({ endpoints: '*', types: '*' }, START, null);
   await store(inbox, ...events);
@@ -1297,12 +1293,10 @@ async function store(inbox: Inbox, ...events: Parts[]): Promise<void> {
   }
 }
 
-/** As many events as asked for, each about something else. */
 function several(count: number): Parts[] {
   return Array.from({ length: count }, (_, n) => ({ id: `evt_${n}`, entity: `order::ord_${n}` }));
 }
 
-/** So many milliseconds after the event that `incoming` gives was created. */
 function at(ms: number): { readonly ms: number; readonly ns: number } {
   return { ms: (incoming().created?.ms ?? 0) + ms, ns: 0 };
 }
@@ -1321,7 +1315,6 @@ function claimOne(inbox: Inbox, key: { readonly endpoint: string; readonly id: s
   return inbox.claimOne(key, { endpoints: '*', leaseMs: LEASE_MS, types: '*', ordered: true, ...request, now });
 }
 
-/** Claims one event and ends its attempt; the id says which it was. */
 async function settleNext(
   inbox: Inbox,
   now: number,
@@ -1338,7 +1331,6 @@ async function settleLease(inbox: Inbox, lease: Lease, now: number): Promise<voi
   expect(await inbox.settle(lease, PROCESSED, now)).toBe(true);
 }
 
-/** Handles one event after the other, and says in which order. */
 async function handleAll(inbox: Inbox, now = START + 100): Promise<readonly string[]> {
   const ids: string[] = [];
   for (;;) {

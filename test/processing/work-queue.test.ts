@@ -88,10 +88,8 @@ it('10,000 events behind one that fails cost a claim no more than a few statemen
     expect(await inbox.nextDue({ endpoints: '*', types: '*' })).toBe(now + 100);
     costs.push(statements);
   }
-  // The first round finds out once for each event that it has to wait.
   expect(Math.max(...costs.slice(1))).toBeLessThan(100);
 
-  // And an event that arrives for another entity is found at once.
   await inbox.accept(incoming({ id: 'other', entity: 'other', receivedAt: START + 1_950 }), later());
   statements = 0;
   expect(await inbox.claim({ ...request, now: START + 1_950 }, 10)).toMatchObject([{ id: 'other' }]);
@@ -99,7 +97,7 @@ it('10,000 events behind one that fails cost a claim no more than a few statemen
 });
 
 it('10,000 events that wait when the clock is set back are moved in many short transactions, each once', async () => {
-  // On a slow machine a claim that waits takes the time that has passed into account, and so would every due time here.
+  // On a slow machine, a claim adds the time that it waited to each due time.
   vi.spyOn(Date, 'now').mockReturnValue(START);
   onTestFinished(() => void vi.restoreAllMocks());
   let statements = 0;
@@ -122,14 +120,12 @@ it('10,000 events that wait when the clock is set back are moved in many short t
   const [first] = await inbox.claim({ ...request, now: START + hour }, 1);
   if (first === undefined) throw new Error('nothing was claimed');
   await inbox.settle(first.lease, { outcome: 'interrupted' }, START + hour);
-  // Half of them are in backoff, for up to two hours.
   database.exec(`UPDATE hookbox_events SET due_ms = due_ms + seq * 720, failures = 1 WHERE seq % 2 = 0`);
 
   most = 0;
   expect(await inbox.claim({ ...request, now: START }, 1)).toHaveLength(1);
   expect(most).toBeLessThan(1_100);
   const due = database.prepare('SELECT due_ms FROM hookbox_events ORDER BY seq').pluck().all() as number[];
-  // What is due now is so at the time of its transaction.
   const wrong = due.flatMap((ms, n) => {
     const seq = n + 1;
     const backoff = seq % 2 === 0 ? seq * 720 : 0;
@@ -159,7 +155,6 @@ it('a claim that has waited for the database while the clock was set takes the t
   await elsewhere.renew([claimed.lease], START + hour, 1_000);
   database.exec('ROLLBACK');
   expect(await claiming).toEqual([]);
-  // Asked an hour ago, it does not take the clock for set back.
   expect(await inbox.nextDue(EVERYTHING)).toBe(START + hour + 1_000);
 });
 
@@ -247,7 +242,6 @@ it('no statement reads the whole table of events: what is handled costs the same
       await inbox.nextDue({ endpoints: '*', types });
     }
   }
-  // And by a clock that was set back.
   await inbox.claim({ ...request, types: '*', now: START - 60_000 }, 10);
   const last = await inbox.claimOne(key('evt_0'), { ...request, types: '*', now: START + 20_000 });
   if (typeof last !== 'string') {
@@ -273,16 +267,12 @@ it('no statement reads the whole table of events: what is handled costs the same
   expect(statements.length).toBeGreaterThan(100);
   const scans = statements.flatMap((sql) => {
     const plan = database.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all();
-    return (
-      plan
-        .filter(({ detail }) => /^SCAN (?!json_each|types|endpoints|CONSTANT|\()/.test(detail))
-        // As many as there are handlers at work; each of these indexes holds nothing else.
-        .filter(({ detail }) => !/INDEX hookbox_events_leased/.test(detail))
-        // As many as there are types with a handler, and processors that run.
-        .filter(({ detail }) => !/hookbox_(handling|processors)/.test(detail))
-        .filter(({ detail }) => !/hookbox_migrations/.test(detail))
-        .map(({ detail }) => `${detail}: ${sql.replaceAll(/\s+/g, ' ').slice(0, 160)}`)
-    );
+    return plan
+      .filter(({ detail }) => /^SCAN (?!json_each|types|endpoints|CONSTANT|\()/.test(detail))
+      .filter(({ detail }) => !/INDEX hookbox_events_leased/.test(detail))
+      .filter(({ detail }) => !/hookbox_(handling|processors)/.test(detail))
+      .filter(({ detail }) => !/hookbox_migrations/.test(detail))
+      .map(({ detail }) => `${detail}: ${sql.replaceAll(/\s+/g, ' ').slice(0, 160)}`);
   });
   expect([...new Set(scans)]).toEqual([]);
 });

@@ -41,7 +41,6 @@ async function connection(name: number): Promise<void> {
   }
 }
 
-/** As in a process that also handles. */
 async function storeRunning(id: string, body: Buffer): Promise<void> {
   const start = { now: Date.now(), leaseMs: 60_000, ordered: true };
   const { started } = await inbox.accept(incoming({ id, body, entity: null }), later(), start);

@@ -1,13 +1,10 @@
 import type { Operation } from './recording.ts';
 
-/** What is not on the disk for sure before its file, or its folder, is synced. */
 type Unsynced<Kind> = { readonly at: number; readonly operation: Kind };
 type Change = Extract<Operation, { kind: 'write' | 'truncate' }>;
 
-/** What a disk that loses power takes whole or not at all. */
 const SECTOR = 512;
 
-/** The contents of a file, which grows. */
 class Contents {
   #bytes: Buffer;
   #size: number;
@@ -44,18 +41,13 @@ class Contents {
 
 class DiskFile {
   readonly synced = new Contents();
-  /** as the process sees it */
   readonly now = new Contents();
   unsynced: Unsynced<Change>[] = [];
 }
 
-/** The files of a folder by their names. */
 export type Files = ReadonlyMap<string, Buffer>;
 
-/**
- * A disk as it may be after a power cut: what was synced is there; of what was not, any part may be, in any order. A name
- * is on the disk when its folder was synced.
- */
+/** A disk after a power cut: of data that was not synced, any part may be there, in any order. */
 export class Disk {
   readonly #syncedNames = new Map<string, DiskFile>();
   readonly #names = new Map<string, DiskFile>();
@@ -82,22 +74,18 @@ export class Disk {
     }
   }
 
-  /** Nothing is there that was not synced. */
   synced(): Files {
     return new Map([...this.#syncedNames].map(([name, { synced }]) => [name, synced.bytes]));
   }
 
-  /** All is there. */
   now(): Files {
     return new Map([...this.#names].map(([name, { now }]) => [name, now.bytes]));
   }
 
-  /** Some of it is there, and some only in part. */
   torn(random: () => number): Files {
     const names = new Map(this.#syncedNames);
     const held = new Set<string>();
     for (const { operation } of this.#unsyncedNames) {
-      // Of one name, in their order.
       if (held.has(operation.name) || random() < 0.5) held.add(operation.name);
       else setName(names, operation.name, operation.file);
     }

@@ -5,19 +5,13 @@ import { Disk, type Files } from './disk.ts';
 import type { Operation } from './recording.ts';
 import { ACKNOWLEDGED, DATABASE, look } from './what-is-stored.ts';
 
-/** What was found when the power was cut at every write. */
 export interface PowerCuts {
-  /** how many disks were looked at */
   readonly disks: number;
   readonly acknowledged: number;
-  /** what is wrong with the first disk that is not as it has to be */
   readonly fault: string | null;
 }
 
-/**
- * Cuts the power before each operation and after the last one, and looks at the disks that there may be then. What is
- * acknowledged without a change of the disk asks more of the same disk: so the power is cut after that, and not before too.
- */
+/** Cuts the power before each operation and after the last one, and checks the possible disks. */
 export async function cutPower(
   operations: readonly Operation[],
   folder: string,
@@ -36,18 +30,15 @@ export async function cutPower(
   };
 
   const faultNow = (isSync: boolean): string | null => {
-    // What is synced changes with a sync alone.
     const synced = isSync ? faultOf(disk.synced()) : null;
     if (synced !== null) return `with nothing that was not synced, the disk ${synced}`;
     const now = faultOf(disk.now());
     if (now !== null) return `with all that was written, the disk ${now}`;
-    // Each of these takes as long as one of the others, so there are fewer of them between two syncs.
     const torn = isSync || random() < 0.3 ? faultOf(disk.torn(random)) : null;
     return torn && `with a part of what was not synced, the disk ${torn}`;
   };
 
   for (const [at, operation] of operations.entries()) {
-    // The runner of tests gives up whoever leaves it without a word for a minute.
     if (at % 50 === 0) await turn();
     if (operation.name === ACKNOWLEDGED) {
       if (operation.kind === 'write') acknowledged.add(operation.bytes.toString().trimEnd());
@@ -62,7 +53,6 @@ export async function cutPower(
 }
 
 function lookAt(files: Files, folder: string): ReturnType<typeof look> {
-  // Before its file is there, nothing was promised.
   if (!files.has(DATABASE)) return { soundness: 'ok', kept: new Set() };
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);

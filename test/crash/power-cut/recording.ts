@@ -11,16 +11,14 @@ const RECORDER = fileURLToPath(new URL('recorder.c', import.meta.url));
 
 const COMPILER = 'cc';
 
-/** What a process did to a file of its folder; '' is the name of the folder itself. */
 export type Operation = { readonly name: string } & (
   | { readonly kind: 'create' | 'unlink' }
   | { readonly kind: 'write'; readonly offset: number; readonly bytes: Buffer }
   | { readonly kind: 'truncate'; readonly size: number }
-  /** it is over; `begun` operations came before its beginning */
   | { readonly kind: 'sync'; readonly begun: number }
 );
 
-/** Compiles the recorder. Without it nothing would be proven, so its absence is an error. */
+/** Without the recorder, the test would prove nothing, so its absence is an error. */
 export function compileRecorder(folder: string): string {
   if (process.platform !== 'linux') throw new Error('Only Linux preloads a library like this one.');
   const library = join(folder, 'recorder.so');
@@ -34,11 +32,6 @@ export function compileRecorder(folder: string): string {
   return library;
 }
 
-/**
- * Runs a process that stores and handles events, to its end.
- *
- * @param parent - the folder in which its own is made, under this name
- */
 export function record(recorder: string, parent: string, name: string, rewrites: readonly Rewrite[]) {
   const folder = join(realpathSync(parent), name);
   const log = `${folder}.log`;
@@ -73,7 +66,6 @@ function operationsOf(log: Buffer): Operation[] {
   return operations;
 }
 
-/** The numbers of recorder.c. */
 function operationOf(kind: number, name: string, offset: number, bytes: Buffer): Operation {
   switch (kind) {
     case 1:

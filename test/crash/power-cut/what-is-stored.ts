@@ -1,17 +1,14 @@
 import Database from 'better-sqlite3';
 import { orderBody } from '../../helpers/order-delivery.ts';
 
-/** The files of a recorded process, in its folder. */
 export const DATABASE = 'shop.db';
 export const ACKNOWLEDGED = 'acknowledged';
 
-/** Of very different sizes, so that some need pages of their own. */
 export function bodyOf(id: string): Buffer {
   const size = [...id].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_000, 0);
   return Buffer.from(orderBody(id).padEnd(size));
 }
 
-/** What a database says of its soundness, and which lines of an acknowledging process hold in it. */
 export function look(file: string): { readonly soundness: unknown; readonly kept: ReadonlySet<string> } {
   const database = new Database(file);
   try {

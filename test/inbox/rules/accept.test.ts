@@ -65,7 +65,6 @@ it('a new event runs at once unless something may have to run before it', () => 
   expect(runs({ isEntityBusy: true })).toBe(false);
   expect(runs({ isEntityBusy: true }, false)).toBe(true);
   expect(runs({ isMovingBack: true })).toBe(false);
-  // The clock was set back.
   expect(runs({ latest: AT + 60 * 60_000 })).toBe(false);
 });
 
@@ -162,7 +161,6 @@ it('deliveries that one transaction accepts change what they change in one trans
     readonly beside: Uint8Array | null;
     readonly trace: string | undefined;
   }
-  /** As engines save it. */
   const saved = (row: Row, { event, beside, replacement, isVerified }: DeliveredAgain): Row => {
     const { redeliveries, conflicts } = event;
     const counted = {
@@ -240,7 +238,6 @@ describe('other bytes', () => {
     ['dead', 'replace'],
     ['ignored', 'replace'],
     ['discarded', 'replace'],
-    // Its effects have happened or are happening: to replace it would say they came from another body.
     ['processing', 'conflict'],
     ['processed', 'conflict'],
   ])('that are verified meet an unverified event that is %s: %s', (state, resolution) => {

@@ -61,12 +61,10 @@ it('the next event of its entity may be claimed, unless the event stays its fron
   expect(unparked({ outcome: 'dead', reason: 'failed', error })).toEqual([8]);
   expect(unparked(retry)).toEqual([]);
   expect(unparked({ outcome: 'interrupted' })).toEqual([]);
-  // It lets others pass, no processor handles its type, or an older event arrived meanwhile.
   expect(unparked({ ...retry, yields: true })).toEqual([8]);
   expect(unparked(retry, { holdsBack: false })).toEqual([8]);
   expect(unparked({ outcome: 'interrupted' }, { yields: true })).toEqual([8]);
   expect(unparked(retry, { created: { ms: 9, ns: 0 } })).toEqual([8]);
-  // Events that yield waited only for its lease.
   const yielding = [{ seq: 9, bytes: 1 }];
   expect(unparked(retry, { next: { ...next, yielding } })).toEqual([9]);
 });
@@ -85,7 +83,6 @@ it.each<[EndOfAttempt, readonly unknown[]]>([
   [{ outcome: 'processed' }, [100, 'processed']],
   [{ outcome: 'retry', error, dueAt: 5_000 }, [100, 'failed']],
   [{ outcome: 'dead', reason: 'failed', error }, [100, 'dead']],
-  // It does not count, not even how long it took.
   [{ outcome: 'interrupted' }, []],
 ])('is counted: %j', (settlement, expected) => {
   const counted: unknown[] = [];

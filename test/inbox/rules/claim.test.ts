@@ -260,7 +260,6 @@ it('a processed event only loses its lease, and a killed stop is no crash', () =
   expect(changes.filter(({ kind }) => kind === 'lease ended')).toEqual([{ kind: 'lease ended', seq: 1 }]);
   expect(endings(changes)).toEqual([
     [2, 'pending', 'interrupted'],
-    // Its function committed by itself, so it must not run again.
     [3, 'dead', 'failed'],
   ]);
   expect(crashed.map(({ id, wasClosing }) => [id, wasClosing])).toEqual([

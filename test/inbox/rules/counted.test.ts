@@ -20,7 +20,6 @@ it.each([
   ['two words', 'two words'],
   ['a sender’s', 'other'],
   ['other', 'other'],
-  // A sender may call a type as hookbox calls what has none.
   ['invalid', 'other'],
   [null, 'invalid'],
 ])('an event of the type %j is counted as %j', (type, counted) => {

@@ -18,7 +18,6 @@ it('events are in the order of their time, then of their nanoseconds, then of ar
       expect(isBefore(one, other)).toBe(order < 0);
     }),
   );
-  // An event without a time comes behind all others.
   expect([isBefore(front(1), { seq: 2, created: null }), isBefore(front(1), { seq: 1, created: null })]).toEqual([
     true,
     false,

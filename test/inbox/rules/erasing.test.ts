@@ -55,13 +55,11 @@ it.each<[EventState, whole: boolean, what: 'erased' | 'inProcessing']>([
   ['processed', true, 'erased'],
   ['dead', true, 'erased'],
   ['ignored', true, 'erased'],
-  // Its handler does not need the other body.
   ['processing', false, 'erased'],
   ['pending', false, 'erased'],
 ])('one that is %s (about the entity: %s) is %s', (state, whole, what) => {
   const event = eventOf(1, { state, whole });
   const isErased = what === 'erased';
-  // Only what leaves `pending` is discarded, and lets the next of its entity go on.
   const isDiscarded = isErased && whole && state === 'pending';
   expect(planErase([event])).toEqual({
     erased: 0,
@@ -124,11 +122,8 @@ const STOCK = 'inventory:mer_1:loc_2:prd_3';
 it.each<[event: string, entity: string | null, erased: string, text: string, expected: string]>([
   ['evt_1', ORDER, ORDER, `rerun evt_1 of ${ORDER}`, 'rerun (erased) of (erased)'],
   ['evt_1', ORDER, 'ord_7', `ord_7, or ${ORDER}`, '(erased), or (erased)'],
-  // No part of a longer name.
   ['evt_1', ORDER, 'ord_7', 'evt_10 ord_77', 'evt_10 ord_77'],
-  // The event named both; only the one of the entity goes.
   ['evt_1', ORDER, 'cart:mer_1:c', `ord_7 ${ORDER}`, 'ord_7 (erased)'],
-  // A product is one for all of its locations, and a location for all of its products.
   ['evt_1', STOCK, STOCK, `loc_2 prd_3 ${STOCK}`, 'loc_2 prd_3 (erased)'],
   ['evt_1', null, 'ord_7', 'evt_1: ord_7', '(erased): (erased)'],
 ])('of %s about %j nothing is said once %s is erased: %s', (id, entity, erased, text, expected) => {

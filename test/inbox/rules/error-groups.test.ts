@@ -34,7 +34,6 @@ it('retries of one error are a group, which says when the first of it is due, an
       oldest: { seq: 1 },
       nextDueAt: new Date(10),
     },
-    // What an import left without its attempts: nobody says why it failed.
     { fingerprint: 'failed', sample: null, count: 1 },
   ]);
   expect(retryGroupsOf([], false)).toEqual([]);

@@ -54,7 +54,6 @@ it.each<[string, StoredBody | undefined, Exported, keyof ImportCounts]>([
 ])('an event %s', (_, here, imported, outcome) => {
   const counts = { imported: 0, known: 0, different: 0, [outcome]: 1 };
   const known = here === undefined ? [] : [{ endpoint: 'default', id: 'evt', ...here }];
-  // What is here already stays as it is.
   const isNew = outcome === 'imported';
   expect(planImport([recordOf(imported, true)], known)).toEqual({
     counts,
@@ -102,7 +101,6 @@ it('of any records each key is imported once, and what is imported again is know
       expect(counts.imported).toBe(more.length);
       expect(counts.imported + counts.known + counts.different).toBe(second.length);
       expect(planImport(first, known).counts.imported).toBe(0);
-      // In one batch it comes to the same as in two.
       expect(planImport([...first, ...second], []).events).toEqual([...events, ...more]);
     }),
   );

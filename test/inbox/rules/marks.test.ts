@@ -10,7 +10,6 @@ import {
 } from '../../../src/inbox/rules/marks.ts';
 
 const MINUTE = 60_000;
-/** A release that was not seen for so long has gone. */
 const GONE = 2 * SEEN_EVERY_MS + 2 * MINUTE;
 const NOW = 100 * MINUTE;
 const markOf = (seq: number, parts: Partial<KeptMark> = {}): KeptMark => ({
@@ -65,7 +64,6 @@ it('two processes that see one change of a secret make one mark', () => {
 
 const MINUTE_MS = 60_000;
 
-/** `a1@shop-a` minutes after noon. */
 const begun = (minute: number, what: string, kind: Mark['kind'] = 'release'): Mark => {
   const [name = '', endpoint = ''] = what.split('@');
   return { kind, name, endpoint, at: new Date(minute * MINUTE_MS) };

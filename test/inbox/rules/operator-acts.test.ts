@@ -65,7 +65,6 @@ const acts = {
 
 type Kind = keyof typeof events;
 type Name = keyof typeof acts;
-/** What is decided when the body fits today, and when it does not; as one where the body is not asked. */
 type Expected = readonly [fits: unknown, doesNot: unknown] | Exclude<ActResult, 'done'> | typeof DISCARD;
 
 const NOT = 'not needed';
@@ -101,7 +100,6 @@ describe('an act on an event', () => {
     expect(decided(decideAct(asked, event, TODAY))).toEqual(fits);
     expect(decided(decideAct(asked, event, null))).toEqual(doesNot);
     expect(needsBody(asked, event)).toBe(isAsked);
-    // What a preview counts is what a run can do, but for what bodies say.
     expect(mayBeDone(asked, event)).toBe(isAsked || expected === DISCARD);
   });
 
@@ -203,7 +201,6 @@ it('a stored event is decided on with the body that it has', () => {
   });
 });
 
-/** The move where there is one, or the result. */
 function decided(decision: ReturnType<typeof decideAct>): unknown {
   return decision.result === 'done' ? decision.move : decision.result;
 }
@@ -266,7 +263,6 @@ describe('a plan', () => {
         const seen = new Set<number>();
         for (const [at, row] of all.entries()) {
           const alone = planActs([row], bodies, asked);
-          // What an action has done is not needed any more.
           const again = alone.moves.length > 0 && seen.has(row.seq);
           expect(results[at]).toBe(again ? 'not needed' : alone.results[0]);
           if (!again) expect(moves).toEqual(expect.arrayContaining([...alone.moves]));
@@ -311,7 +307,6 @@ it('an entity whose pending events are discarded goes on once', () => {
     { endpoint: 'default', entity: 'order' },
     { endpoint: 'shop-b', entity: 'order' },
   ]);
-  // An event that is due now stays where it is, and a dead one was nowhere.
   const due = planActs([rowOf(1, { dueMs: NOW + 1 })], new Map(), acting('retry-now'));
   expect([due.results, queuesToAdvance(due.moves)]).toEqual([['done'], []]);
   expect(queuesToAdvance(planActs([dead(1)], new Map([[1, FITS]]), acting('rerun')).moves)).toEqual([]);
@@ -368,7 +363,6 @@ it.each<[count: number, bytes: number, refused: RegExp | null]>([
   [501, 501, /at most 500 events, but this one received 501/],
   [2, 512 * 1024, null],
   [2, 512 * 1024 + 2, /total at most 524288 bytes, but the bodies of these 2 events total 524290/],
-  // One may have as much as it has.
   [1, 2 ** 30, null],
 ])('%i events of %i bytes are refused: %s', (count, bytes, refused) => {
   const act = () => {
@@ -391,7 +385,6 @@ it.each<[most: number, bytes: readonly (number | null)[], taken: number]>([
   expect(nextBatch(rows, most)).toEqual(rows.slice(0, taken));
 });
 
-/** A slice that is over after so many events. */
 function sliceOf(events: number) {
   let left = events;
   return () => ({

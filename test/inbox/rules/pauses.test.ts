@@ -15,7 +15,6 @@ it.each([
   [5_000, 0],
   [7_499, 2],
   [7_500, 3],
-  // The clock was set back.
   [1_000, 0],
 ])('a type that is resumed at %i was paused for %i s', (now, seconds) => {
   expect(pausedSeconds({ ...LANE, since: new Date(5_000), actor: 'ada', reason: null }, now)).toBe(seconds);

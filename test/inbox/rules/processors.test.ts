@@ -119,7 +119,6 @@ describe('what is ignored', () => {
     const large = [waiting(1, 'a', MEBIBYTE), waiting(2, 'b'), waiting(3, 'c')];
     expect(next(large, 'c')).toEqual({ endpoint: 'default', from: 'b' });
     expect(next([waiting(1, 'a')], 'a')).toEqual({ endpoint: 'default', from: 'a' });
-    // Other transactions hold all events of the type.
     expect(next([waiting(1, 'a')], 'b')).toEqual({ endpoint: 'default', from: 'b\0' });
     const many = Array.from({ length: TYPES_BATCH }, (_, n) => ready(`type_${n}`));
     expect(next([], null, many)).toEqual({ endpoint: 'default', from: `type_${TYPES_BATCH - 1}\0` });
@@ -184,7 +183,6 @@ describe('what is parked', () => {
     expect(planParked(found.slice(1), new Budget()).parked).toBeNull();
     const large = [parked(1, false, { bytes: MEBIBYTE }), parked(2, false)];
     expect(planParked(large, new Budget())).toMatchObject({ unpark: [1], parked: 1 });
-    // Events that stay parked are not rewritten.
     expect(planParked([], new Budget()).parked).toBeNull();
   });
 });

@@ -27,7 +27,6 @@ const waiting = (parts: Partial<WaitingEvent> = {}): WaitingEvent => ({
 });
 const front = (seq: number, ns: number) => ({ seq, type: 'order.created', created: { ms: 5, ns } });
 const planOf = (event: WaitingEvent, state = IDLE) => planWaits([event], state, NOW);
-/** Two of three events behind each place are handled, and two blockers are known. */
 const waitsOf = (all: readonly WaitingEvent[], state: ClaimState = IDLE) => {
   const plan = planWaits(all, state, NOW);
   const counts = plan.places.map(() => ({ all: 3, handled: 2 }));
@@ -87,7 +86,6 @@ it('counting the events behind another one has an end', () => {
   const counted = { all: COUNTED_BEHIND, handled: COUNTED_BEHIND };
   const expected = { reason: 'behind', blocker: { waiting: { count: 1_000, more: true } } };
   expect(plan.waits([counted], [summary({ seq: 4 })])).toMatchObject([expected]);
-  // Nobody knows the wait of an event whose blocker is gone by now.
   expect(plan.waits([counted], [])).toEqual([null]);
 });
 

@@ -26,7 +26,6 @@ async function deliver(id: string): Promise<void> {
   }
 }
 
-/** Opens the file for a moment, again and again. */
 async function look(): Promise<number> {
   let looks = 0;
   for (; performance.now() < end; looks += 1) {
@@ -39,7 +38,6 @@ async function look(): Promise<number> {
   return looks;
 }
 
-/** Only synchronous transactions, on a table of its own. */
 async function write(): Promise<number> {
   const other = new DatabaseSync(file, { timeout: 5_000 });
   other.exec('CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, note TEXT)');

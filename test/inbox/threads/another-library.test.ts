@@ -20,7 +20,6 @@ const report = z.object({
   warnings: z.array(z.string()),
 });
 
-/** What is in the file after a server was killed. */
 async function killed(placement: 'thread' | 'loop', how: 'looks' | 'writes') {
   const file = scratchFile();
   const said = await (async () => {
@@ -35,7 +34,7 @@ async function killed(placement: 'thread' | 'loop', how: 'looks' | 'writes') {
   return { ...said, faults, orders, missing: said.acknowledged.filter((id) => !stored.has(id)).length };
 }
 
-// SQLite's locks do not hold between two copies of it in one process. Only Linux says who has a file open.
+// Two copies of SQLite in one process do not respect each other's locks. Only Linux reports who has a file open.
 describe.runIf(platform() === 'linux')('another SQLite library in the process', () => {
   it.each(['thread', 'loop'] as const)(
     'that opens the file and closes it again, and with it deletes the log: %s',
@@ -43,7 +42,6 @@ describe.runIf(platform() === 'linux')('another SQLite library in the process', 
       const { acknowledged, missing, faults, done, warnings } = await killed(placement, 'looks');
       expect({ missing, faults }).toEqual({ missing: 0, faults: 'ok' });
       expect(done).toBeGreaterThan(3);
-      // Deliveries go on: what was refused comes again.
       expect(acknowledged.length).toBeGreaterThan(100);
       expect(acknowledged.slice(-3)).toEqual(['last_0', 'last_1', 'last_2']);
       expect(warnings).toHaveLength(placement === 'thread' ? 1 : 0);
@@ -123,7 +121,6 @@ describe('a log that is deleted while it is in use', () => {
   });
 });
 
-/** Those of ten deliveries that were acknowledged. */
 async function delivered(inbox: Inbox, name: string): Promise<string[]> {
   const acknowledged: string[] = [];
   for (let n = 0; n < 10; n += 1) {

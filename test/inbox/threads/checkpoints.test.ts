@@ -14,7 +14,6 @@ import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { seenThreads, type SeenThread } from './seen-threads.ts';
 
 const MIB = 1024 * 1024;
-/** What the log keeps on the disk, and one transaction on top of that. */
 const MOST = (64 + 12) * MIB;
 const EVENTS = 100;
 
@@ -22,7 +21,6 @@ function logOf(file: string): number {
   return statSync(`${file}-wal`).size;
 }
 
-/** A file of much more than the log may have. */
 async function filled(): Promise<string> {
   const file = scratchFile();
   await using inbox = sqliteInbox(file, { thread: false });
@@ -40,7 +38,6 @@ it.each<[string, readonly string[], boolean, boolean]>([
     true,
     false,
   ],
-  // A rule of the merchant's own is asked where it was given.
   ['on the event loop, without a writer', [], false, true],
   ['on the event loop, beside a writer that has nothing to do', ['writer-thread', 'checkpoint-thread'], true, true],
 ])('operators who act on much, %s, keep the log short', async (_, expected, writer, own) => {
@@ -92,7 +89,6 @@ describe('beside deliveries', () => {
     return threads.filter(({ entry }) => entry === 'checkpoint-thread');
   }
 
-  /** Pages of the log that are not in the file yet. */
   function pagesLeft(file: string): number {
     const database = new Database(file);
     const [{ log, checkpointed }] = database.pragma('wal_checkpoint(NOOP)') as [{ log: number; checkpointed: number }];
@@ -104,11 +100,10 @@ describe('beside deliveries', () => {
     const threads = seenThreads();
     const file = scratchFile();
     await using inbox = sqliteInbox(file);
-    // A commit that ends at that moment holds back its pages: with one body each, fewer than the writer may copy itself.
+    // A commit at that moment holds back its pages: with one body each, fewer than the writer may copy itself.
     for (let n = 0; n < LONG; n += 1) await deliver(inbox, n, 1);
     const [thread] = copying(threads);
     const answers = thread?.heard.filter(({ kind }) => kind === 'answer') ?? [];
-    // On a slow disk the writer may copy beside it, and one of them finds the other at work.
     expect(answers).toContainEqual(expect.objectContaining({ result: true }));
     expect(logOf(file)).toBeLessThan(MOST);
   });
@@ -123,7 +118,6 @@ describe('beside deliveries', () => {
     expect(reader.prepare('SELECT count(*) FROM hookbox_events').pluck().get()).toBe(1);
     for (let n = 1; n < LONG; n += 1) await deliver(inbox, n, 1);
     expect(logOf(file)).toBeGreaterThan(LONG * MIB * 0.9);
-    // Once an eighth of what the log may have, not at each commit.
     expect(copying(threads)[0]?.sent.length).toBeLessThan(25);
     expect(reader.prepare('SELECT count(*) FROM hookbox_events').pluck().get()).toBe(1);
     reader.exec('COMMIT');
@@ -159,7 +153,6 @@ describe('beside deliveries', () => {
     for (let n = 0; n < 2 * LONG; n += 10) {
       await deliver(inbox, n, 10);
       const [first] = copying(threads);
-      // It begins to copy when it says that it is ready.
       if (!isKilled) first?.worker.once('message', () => void first.worker.terminate());
       isKilled = first !== undefined;
     }
@@ -201,7 +194,6 @@ describe('beside deliveries', () => {
 const PAGE_BYTES = 4_096;
 const MOST_PAGES = 800;
 
-/** A log that has only lengths. `did` records checkpoints and requests. */
 function watched() {
   const log = { pages: 0, copied: 0, isBusy: false, reader: false, fault: false };
   const did: string[] = [];

@@ -35,14 +35,11 @@ if (how === 'user') {
   const taken: number[] = [];
   try {
     for (;;) taken.push(openSync(devNull, 'r'));
-  } catch {
-    // None is left.
-  }
+  } catch {}
   const looked = await inbox.operations?.search({}, {}).then(() => 'looked', messageOf);
   const meanwhile = await deliver('evt_1');
   for (const descriptor of taken) closeSync(descriptor);
   await said([looked ?? '', meanwhile]);
-  // What could not be started is tried again some seconds later.
   for (let n = 0; n < 40 && threads.length < 3; n += 1) {
     await sleep(250);
     await inbox.operations?.search({}, {});

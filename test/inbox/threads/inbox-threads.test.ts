@@ -211,7 +211,6 @@ describe('the write lock', () => {
     end.abort();
     await Promise.all(load);
     expect(waits).toHaveLength(20);
-    // Those under way, and one that lay before the wish.
     expect(Math.max(...waits)).toBeLessThanOrEqual(3);
     expect((await inbox.list({ limit: 20 })).every(({ state }) => state === 'processed')).toBe(true);
   });

@@ -3,7 +3,6 @@ import { expect, it } from 'vitest';
 
 const THREADS = new URL('../../../src/inbox/sqlite/threads/', import.meta.url);
 
-/** All that a module loads, by name or by address. */
 function loadedBy(module: URL, loaded = new Set<string>()): ReadonlySet<string> {
   loaded.add(module.href);
   const text = readFileSync(module, 'utf8');
@@ -17,7 +16,7 @@ function loadedBy(module: URL, loaded = new Set<string>()): ReadonlySet<string> 
 
 it('the thread that writes does without the schemas, which take as long to load as all the rest', () => {
   expect([...loadedBy(new URL('writer-thread.ts', THREADS))].filter((name) => name.includes('zod'))).toEqual([]);
-  // Otherwise this could not fail.
+  // Otherwise the test could not fail.
   const { size } = loadedBy(new URL('writer-thread.ts', THREADS));
   expect(size).toBeGreaterThan(20);
   expect(loadedBy(new URL('operators-thread.ts', THREADS))).toContain('zod');

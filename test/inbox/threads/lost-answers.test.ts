@@ -22,7 +22,6 @@ async function counted(inbox: Inbox, what: string): Promise<number> {
   return totals.filter((total) => total.what === what).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Handlers that run inside of their deliveries. */
 function inline(runs: string[]) {
   const log = recordedLog();
   const inbox = sqliteInbox(scratchFile());
@@ -67,11 +66,9 @@ describe('a writer that dies between a commit and its answer', () => {
       answers.loseNext('settle');
       await expect(inbox.settle(one.lease, settlement, now)).rejects.toMatchObject({ code: 'FAILED' });
       expect(await inbox.settle(one.lease, settlement, now)).toBe(true);
-      // What it is not: any other end, or that of another attempt.
       expect(await inbox.settle(one.lease, { outcome: 'processed' }, now)).toBe(false);
       if (end === 'dead') await inbox.rerun(KEY, incoming(), now);
       expect(await inbox.settle(one.lease, settlement, now)).toBe(true);
-      // However long all of that has waited.
       expect(await inbox.claim({ ...CLAIM, now: now + 3_600_000 }, 1)).toHaveLength(1);
       expect(await inbox.settle(one.lease, settlement, now)).toBe(false);
       expect(await outcomes(inbox)).toHaveLength(1);
@@ -126,7 +123,6 @@ describe('a writer that dies between a commit and its answer', () => {
     answers.loseNext('accept');
     await expect(inbox.accept(incoming(), later(), start)).rejects.toMatchObject({ code: 'FAILED' });
     expect(await inbox.get(KEY)).toMatchObject({ state: 'processing' });
-    // The service sends it again.
     expect(await inbox.accept(incoming(), later(), start)).toMatchObject({ result: 'duplicate' });
     const claimed = await inbox.claim({ ...CLAIM, now }, 9);
     expect(claimed.map(({ id, attempt, failures }) => [id, attempt, failures])).toEqual([['evt_1', 2, 0]]);
@@ -141,7 +137,6 @@ describe('a writer that dies between a commit and its answer', () => {
     await Promise.all(waiting.map((event) => inbox.accept({ ...event, id: `waiting ${event.id}` }, later())));
     await inbox.accept(incoming({ receivedAt: now }), later());
     const claim = { ...CLAIM, types: ['order.created'] };
-    // It goes through all that has arrived.
     await inbox.claim({ ...CLAIM, types: ['elsewhere'], now }, 1);
     answers.loseNext('claim');
     await expect(inbox.claim({ ...claim, now }, 1)).rejects.toMatchObject({ code: 'FAILED' });
@@ -191,7 +186,6 @@ it.each(['claim', 'claimOne'] as const)(
     await inbox.claim({ ...CLAIM, leaseMs: 1_000, now }, 1);
     const told: CrashedEvent[] = [];
     const tell = (crashed: readonly CrashedEvent[]) => void told.push(...crashed);
-    // Of its own endpoint there is nothing, and so of what it has found.
     const again = { ...CLAIM, endpoints: ['elsewhere'], now: now + 2_000 };
     const claim = () => (how === 'claim' ? inbox.claim(again, 1, tell) : inbox.claimOne(KEY, again, tell));
     answers.loseNext(how);

@@ -10,9 +10,8 @@ type Message = { readonly kind: string; readonly id?: number } & Partial<PackedM
 
 /** Writers that die between a commit and its answer. */
 export interface LostAnswers {
-  /** what was lost so far, by the name of the move */
   readonly lost: readonly MoveName[];
-  /** The next group with a move of this name is committed, and the thread dies before anybody hears of it. */
+  /** The next group with a move of this name is committed, and the thread dies before it answers. */
   loseNext(name: MoveName): void;
 }
 

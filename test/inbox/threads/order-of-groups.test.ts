@@ -35,7 +35,6 @@ it('a group that was sent behind one that found the file busy does not come firs
   expect(await threads.commit([accept('evt_1', 'first')], false)).toEqual(['busy']);
   other.exec('ROLLBACK');
   other.close();
-  // As it lay there before anybody had heard of that.
   const second = [accept('evt_1', 'second'), accept('evt_2', 'second')];
   expect(await threads.commit(second, false)).toEqual(['busy', 'busy']);
   const [first] = await threads.commit([accept('evt_1', 'first'), ...second], true);

@@ -9,7 +9,6 @@ import { orderEvent } from '../../helpers/order-event.ts';
 import { recordedLog } from '../../helpers/recorded-log.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
 
-/** As an operator does who restores a backup, while the server runs. */
 function replaceBy(file: string, copy: string): void {
   for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
   renameSync(file, `${file}.old`);
@@ -39,7 +38,6 @@ describe("a merchant's connection whose file was replaced", () => {
       },
     });
     await processor.start();
-    // As often as it takes, beyond the two that it has.
     await expect.poll(() => Math.max(0, ...ran)).toBeGreaterThan(3);
     await processor.close();
     expect(database.prepare('SELECT count(*) FROM orders').pluck().get()).toBe(2);

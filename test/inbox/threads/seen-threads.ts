@@ -4,13 +4,11 @@ import { onTestFinished } from 'vitest';
 
 const workerThreads = createRequire(import.meta.url)('node:worker_threads') as { Worker: typeof Worker };
 
-/** A message to a thread, and how many bytes of bodies it takes along. */
 interface Sent {
   readonly kind: string;
   readonly bytes: number;
 }
 
-/** A thread that was started, and what went to and fro. */
 export interface SeenThread {
   readonly worker: Worker;
   readonly entry: string;
@@ -18,11 +16,7 @@ export interface SeenThread {
   readonly heard: readonly { readonly kind: string }[];
 }
 
-/**
- * The threads that are started in the running test.
- *
- * @param entryOf - which file a thread of that name is started with, in place of its own; or throws
- */
+/** @param entryOf - the file that a thread of that name starts from */
 export function seenThreads(
   entryOf: (entry: string, thread: string) => URL | string = (entry) => entry,
 ): readonly SeenThread[] {

@@ -17,7 +17,6 @@ const BY = { actor: 'ada', now: START };
 const folder = suiteFolder();
 const KEYS = ['evt_1', 'evt_2', 'nobody'].map((id) => ({ endpoint: 'default', id }));
 
-/** One file in the middle of its life, open twice: with threads, and on the loop. */
 let threaded: Inbox;
 let onLoop: Inbox;
 let there: Operations;
@@ -31,7 +30,6 @@ beforeAll(async () => {
   const events = Array.from({ length: 300 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n % 7}`, createdAt: n }));
   await store(threaded, ...events);
   await store(threaded, { ...orderEvent('evt_3'), body: Buffer.from('{"other":1}'), verified: true });
-  // A search looks closer at what is not in the index yet.
   while ((await here.indexNew(100)) > 0);
   const claimed = await threaded.claim({ ...EVERYTHING, now: START, leaseMs: 1_000, ordered: false }, 20);
   const error = { name: 'RangeError', message: 'out of stock', stack: null };
@@ -123,7 +121,6 @@ describe('what is asked of a thread', () => {
     const seqs = events.map(({ seq }) => seq);
     await there.addToBulk(id, seqs);
     expect(await there.sealBulk(id)).toMatchObject({ total: seqs.length });
-    // Each call does as much as fits into a few milliseconds.
     let bulk;
     do bulk = await there.advanceBulk(id, 1_000, BY, {});
     while (bulk?.state === 'running');

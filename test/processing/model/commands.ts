@@ -7,12 +7,10 @@ import { isWorker, roles } from './roles.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
-/** The world itself keeps the model, so commands need no other. */
 export type Model = { readonly world: World };
 
 type Run = (world: World) => Promise<void> | void;
 
-/** One thing that happens to the processes; afterwards everything that must always be true is checked. */
 class Step implements fc.AsyncCommand<Model, World> {
   readonly #name: string;
   readonly #possible: (world: World) => boolean;
@@ -44,7 +42,6 @@ const MAX_PROCESSES = 4;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** How long, and in which steps: some in which a processor that is there announces itself in each, some that are just long. */
 const longTimes: readonly (readonly [number, number])[] = [
   [0.425 * HOUR, 306_000],
   [3 * HOUR, HOUR],
@@ -66,7 +63,7 @@ const script: fc.Arbitrary<readonly Behaviour[]> = fc.oneof(
   { weight: 2, arbitrary: fc.constant(Array<Behaviour>(2).fill('wait for the signal')) },
 );
 
-/** With many more deliveries, waits and releases than calamities. */
+/** With many more deliveries, waits and releases than faults. */
 export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>>> {
   return fc.commands(
     [
@@ -130,7 +127,6 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
           ),
       ),
       onOne('close', open, (world, process) => world.close(process)),
-      // Longer than a closing processor waits for its handlers.
       ...Array<fc.Arbitrary<Step>>(3).fill(
         onOne('close and wait 12000 ms', busy, async (world, process) => {
           world.close(process);
@@ -170,7 +166,7 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
           rerunnable(world).filter(({ deadReason }) => deadReason === reason),
         ),
       ),
-      // Of one in four: with more, few would be left to do anything else with.
+      // One in four: with more, few would be left for other commands.
       onEvent('discard', (world) => discardable(world).filter(({ seq }) => seq % 4 === 0), discard),
       onEvent('discard of those that died', (world) => discardable(world).filter(hasDied), discard),
     ],
@@ -193,7 +189,6 @@ function onEvent(
   );
 }
 
-/** A command that happens to one of some processes. */
 function onOne(
   name: string,
   some: (world: World) => readonly SimulatedProcess[],
@@ -217,13 +212,11 @@ function withOne<T>(all: readonly T[], which: number, act: (one: T) => Promise<v
 const running = ({ processes }: World): SimulatedProcess[] =>
   processes.filter(({ life, closed }) => !life.dead && !closed);
 const open = (world: World): SimulatedProcess[] => running(world).filter(({ closing }) => !closing);
-/** Those that run handlers. */
 const busy = (world: World): SimulatedProcess[] => open(world).filter(({ role }) => isWorker(role));
 const receivers = (world: World): SimulatedProcess[] =>
   open(world).filter(({ receives, life }) => receives !== undefined && !life.frozen);
 const awake = (world: World): SimulatedProcess[] => running(world).filter(({ life }) => !life.frozen);
 const frozen = (world: World): SimulatedProcess[] => running(world).filter(({ life }) => life.frozen);
-/** What an invalid body brought, for the service to send again as it should have been. */
 const broken = ({ model }: World) => model.events.filter(({ deadReason }) => deadReason === 'invalid');
 const rerunnable = ({ model }: World) => model.events.filter(isPutAway);
 const discardable = ({ model, hasOperators }: World) =>

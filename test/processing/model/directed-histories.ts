@@ -3,7 +3,7 @@ import type { Behaviour } from './handler-script.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
-/** What must happen for a rule to matter, where chance takes long to find it. Each is a history like any other. */
+/** Situations in which a rule matters, and which chance finds too seldom. */
 export interface DirectedHistory {
   readonly name: string;
   happen(world: World): Promise<void>;
@@ -16,7 +16,6 @@ const DAY = 24 * HOUR;
 const content = { type: 0, entity: 2, created: 0, valid: true, note: 0 } satisfies EventContent;
 const ready = { ...content, type: 1 };
 
-/** In steps in each of which everybody who is there announces itself. */
 const pass = (world: World, ms: number): Promise<void> => world.pass(ms, 5.1 * MINUTE);
 
 export const outage: DirectedHistory = {
@@ -160,7 +159,6 @@ export const fullDiskForMany: DirectedHistory = {
     await handling(world, 'succeed slowly', 600);
     world.start('all');
     await world.advance(1_800);
-    // When it ends, the other one is the first to look.
     await fillForLong(world);
   },
 };
@@ -245,7 +243,6 @@ export const besideItsEntity: DirectedHistory = {
   },
 };
 
-/** An event of an entity has failed once when the only worker for it goes away; who comes then handles newer ones only. */
 async function leaveBehind(world: World): Promise<void> {
   const web = world.start('web');
   const worker = world.start('created and ready');
@@ -258,7 +255,6 @@ async function leaveBehind(world: World): Promise<void> {
   world.start('created');
 }
 
-/** A worker has had an event for a while. */
 async function handling(world: World, behaviour: Behaviour, ms: number): Promise<SimulatedProcess> {
   const web = world.start('web');
   const worker = world.start('all');
@@ -267,7 +263,6 @@ async function handling(world: World, behaviour: Behaviour, ms: number): Promise
   return worker;
 }
 
-/** For longer than a lease. */
 async function fillForLong(world: World): Promise<void> {
   await world.fillDisk(20_000);
   await world.advance(5_000);

@@ -3,7 +3,6 @@ import type { Instant } from '../../../src/events/instant.ts';
 const TYPES = ['order.created', 'order.ready', 'order.novel'] as const;
 const ENTITIES = ['ord_1', 'ord_2', null] as const;
 
-/** Few instants, so that events arrive late, at once, and within the same millisecond. */
 const CREATED: readonly { readonly text: string; readonly instant: Instant }[] = [
   { text: '2026-01-01T00:00:00.001Z', instant: { ms: 1_767_225_600_001, ns: 0 } },
   { text: '2026-01-01T00:00:00.0010005Z', instant: { ms: 1_767_225_600_001, ns: 500 } },
@@ -12,20 +11,16 @@ const CREATED: readonly { readonly text: string; readonly instant: Instant }[] =
   { text: '2026-01-01T00:00:03', instant: { ms: 1_767_225_603_000, ns: 0 } },
 ];
 
-/** What a generated event says; the numbers choose from the lists above. */
 export interface EventContent {
   readonly type: number;
   readonly entity: number;
   readonly created: number;
   readonly valid: boolean;
-  /** anything else in the body, so that other bytes come under the same id */
   readonly note: number;
 }
 
-/** The numbers that choose something different. */
 export const choices = { types: TYPES.length, entities: ENTITIES.length, created: CREATED.length };
 
-/** What the test expects the receiver to read in the bytes of an event; it shares no code with the source. */
 export interface ExpectedFacts {
   readonly type: string;
   readonly created: Instant | null;
@@ -45,7 +40,6 @@ export function factsOf({ type, entity, created, valid }: EventContent): Expecte
   return {
     type: name,
     created: valid ? (CREATED[created % CREATED.length]?.instant ?? null) : null,
-    // Nobody knows what a type is about that hookbox does not know.
     entity: valid && about !== null && name !== 'order.novel' ? `order:mer_1:${about}` : null,
     valid,
   };

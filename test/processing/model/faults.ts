@@ -4,12 +4,11 @@ import { IGNORE_AFTER_MS, PRESENT_MS } from '../../../src/inbox/rules/processors
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Mutation } from './world.ts';
 
-/** Its fault lies in the store. */
 export function unchanged(): Mutation {
   return (inbox) => inbox;
 }
 
-/** Whoever settles is taken for the present holder of the lease. */
+/** Anyone may settle, with or without the lease. */
 export function noFence(): Mutation {
   const fences = new Map<number, number>();
   const present = ({ seq, fence }: Lease): Lease => ({ seq, fence: fences.get(seq) ?? fence });
@@ -29,7 +28,7 @@ export function noFence(): Mutation {
   });
 }
 
-/** The entity of an event is free once its transaction has committed, though its handler runs on. */
+/** An entity is free once its transaction has committed, although its handler is still running. */
 export function freeOnceCommitted(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -46,7 +45,6 @@ export function closesUnsaid(): Mutation {
   return (inbox) => ({ ...inbox, renew: (leases, now, leaseMs) => inbox.renew(leases, now, leaseMs) });
 }
 
-/** Several events of one entity run at once. */
 export function noEntityLock(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -54,7 +52,6 @@ export function noEntityLock(): Mutation {
   });
 }
 
-/** An event is stored as running beside a running event of its entity. */
 export function startsBesideItsEntity(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -62,7 +59,6 @@ export function startsBesideItsEntity(): Mutation {
   });
 }
 
-/** Two ids with one hash are taken for one event. */
 export function hashTakenForId(): Mutation {
   const ofHash = new Map<string, string>();
   return (inbox) => ({
@@ -78,7 +74,6 @@ export function hashTakenForId(): Mutation {
   });
 }
 
-/** A redelivery is stored as if it were another event. */
 export function noDeduplication(): Mutation {
   const deliveries = new Map<string, number>();
   return (inbox) => ({
@@ -91,7 +86,7 @@ export function noDeduplication(): Mutation {
   });
 }
 
-/** Answers at once and stores with the next delivery, unless the process has crashed by then. */
+/** Answers at once and stores with the next delivery, unless the process crashes before. */
 export function answerBeforeCommit(): Mutation {
   return (inbox, life) => {
     let store: (() => Promise<unknown>) | null = null;
@@ -108,7 +103,6 @@ export function answerBeforeCommit(): Mutation {
   };
 }
 
-/** Says that leases are renewed and leaves them as they are. */
 export function noRenewal(): Mutation {
   const untils = new Map<string, number>();
   const nameOf = ({ seq, fence }: Lease): string => `${seq}/${fence}`;
@@ -128,7 +122,6 @@ export function noRenewal(): Mutation {
   });
 }
 
-/** Whoever handles a type takes it from every endpoint. */
 export function claimsOfAnyEndpoint(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -140,7 +133,6 @@ export function pruningOfAnyEndpoint(): Mutation {
   return (inbox) => ({ ...inbox, prune: (_, before, limit) => inbox.prune('*', before, limit) });
 }
 
-/** A worker that was not seen for ten minutes is as good as one that never was. */
 export function forgetful(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -160,7 +152,6 @@ export function ignoredByNobody(): Mutation {
   });
 }
 
-/** Whoever starts puts away what it finds, before anybody had the time to be seen. */
 export function ignoredAtFirstSight(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -168,7 +159,7 @@ export function ignoredAtFirstSight(): Mutation {
   });
 }
 
-/** A clock that jumps forward makes everybody look gone. */
+/** After a clock jumps forward, all processors seem gone. */
 export function goneByTheClock(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -176,7 +167,6 @@ export function goneByTheClock(): Mutation {
   });
 }
 
-/** What was written before the clock was set back waits until it has got there again. */
 export function frozenByTheClock(): Mutation {
   let latest = -Infinity;
   return (inbox) => ({
@@ -188,7 +178,6 @@ export function frozenByTheClock(): Mutation {
   });
 }
 
-/** A handler that returned because it was told to stop counts as one that was done. */
 export function processedWhenTold(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -197,7 +186,6 @@ export function processedWhenTold(): Mutation {
   });
 }
 
-/** A handler that returned has succeeded, whatever became of its transaction. */
 export function nobodyLooks(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -208,7 +196,6 @@ export function nobodyLooks(): Mutation {
   });
 }
 
-/** What a function given to `ctx.transaction` has failed with counts as an inbox that could not be reached. */
 export function transactionsDoNotCount(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -219,7 +206,6 @@ export function transactionsDoNotCount(): Mutation {
   });
 }
 
-/** The connection of a function that never ends stays with it. */
 export function neverGivenBack(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -241,7 +227,7 @@ export function nullIsForGood(): Mutation {
   });
 }
 
-/** Who could not renew its leases, because nobody could write, has lost them. */
+/** A processor that could not renew, because the disk was full, has lost its leases. */
 export function goneWhileFull(): Mutation {
   return (inbox) => ({
     ...inbox,
@@ -249,7 +235,6 @@ export function goneWhileFull(): Mutation {
   });
 }
 
-/** A lease that ran out is lost, although nobody else has taken the event. */
 export function tooLateToSettle(): Mutation {
   const untils = new Map<string, number>();
   const nameOf = ({ seq, fence }: Lease): string => `${seq}/${fence}`;

@@ -5,14 +5,11 @@ import { nameOf, type ModelEvent } from './model-event.ts';
 import type { Store } from './stores.ts';
 import { must } from './violation.ts';
 
-/** An event as the service knows it. */
 export interface Sent extends EventKey {
-  /** what was sent under this id, oldest first */
   readonly contents: EventContent[];
   acknowledged: boolean;
 }
 
-/** What was read in the bytes that won is what was written in them. */
 export function compareFacts(model: InboxModel, all: readonly Sent[]): void {
   for (const { endpoint, id, contents } of all) {
     const event = model.get({ endpoint, id });
@@ -25,7 +22,6 @@ export function compareFacts(model: InboxModel, all: readonly Sent[]): void {
   }
 }
 
-/** A search for what an event is about finds it, once the index has come to the end. */
 export async function findAll(model: InboxModel, { inboxes }: Store): Promise<void> {
   const operations = inboxes[0]?.operations;
   if (operations === undefined) return;
@@ -37,7 +33,6 @@ export async function findAll(model: InboxModel, { inboxes }: Store): Promise<vo
   }
 }
 
-/** The attempts that operators are shown are those that were; nothing died of fewer crashes than three. */
 export async function compareAttempts(model: InboxModel, { inboxes }: Store): Promise<void> {
   const [inbox] = inboxes;
   const text = (of: Readonly<ModelEvent['attempts']>): string =>

@@ -7,10 +7,9 @@ import { seed } from './seed.ts';
 import type { StoreKind } from './stores.ts';
 import { Violation } from './violation.ts';
 
-/** A fault that fewer histories than this do not find is a fault of the test. */
+/** If a fault needs more histories than this, the test is too weak. */
 const BUDGET = 600;
 
-/** Looks for a mutant in stores of one kind, up to the first history that finds it. */
 export async function expectFound(
   mutant: Mutant,
   stores: StoreKind,

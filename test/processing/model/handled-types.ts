@@ -6,7 +6,7 @@ interface Sight {
   readonly latest: number;
   /** by the time that has really passed */
   readonly passed: number;
-  /** the clock was behind where it had been: once it is right again, nobody can tell how long ago that was */
+  /** the clock was behind: once it is right again, the time since then is unknown */
   readonly behind: boolean;
 }
 
@@ -20,10 +20,8 @@ export interface Judge {
   readonly startedNow: number;
 }
 
-/** When somebody was last seen who handles a type of an endpoint. */
 export class HandledTypes {
   readonly #seen = new Map<string, Sight>();
-  /** the latest that the clock has shown */
   #highest = -Infinity;
 
   announced({ endpoints, types }: Handled, now: number, passed: number): void {
@@ -38,17 +36,13 @@ export class HandledTypes {
     }
   }
 
-  /** The clock was set back: nobody was seen later than now. */
   setBack(now: number): void {
     for (const [key, seen] of this.#seen) {
       this.#seen.set(key, { ...seen, last: Math.min(seen.last, now), latest: Math.min(seen.latest, now) });
     }
   }
 
-  /**
-   * Whoever judges it has to know that somebody is there: both clocks say so, or it was there itself then. One that began in
-   * that millisecond, after the clock had jumped, was not.
-   */
+  /** A processor may judge this only if both clocks say that another one runs, or if it was running itself. */
   present(event: ModelEvent, withinMs: number, { now, passed, startedAt, startedNow }: Judge): boolean {
     return this.#of(event).some(({ last, latest, passed: at, behind }) => {
       const isInTime = Math.min(last, latest) > now - withinMs;
@@ -57,14 +51,12 @@ export class HandledTypes {
     });
   }
 
-  /** Somebody was there so lately, by both clocks. */
   remembered(event: ModelEvent, withinMs: number, { now, passed }: Judge): boolean {
     return this.#of(event).some(
       ({ last, latest, passed: at }) => Math.min(last, latest) > now - withinMs && at > passed - withinMs,
     );
   }
 
-  /** One of the clocks may still say that somebody is there; or one was wrong then. */
   suspected(event: ModelEvent, withinMs: number, { now, passed }: Judge): boolean {
     return this.#of(event).some((seen) => seen.latest > now - withinMs || seen.passed > passed - withinMs);
   }

@@ -3,7 +3,6 @@ import { PermanentError } from '../../../src/index.ts';
 import type { Clock } from '../../../src/host/clock.ts';
 import type { SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 
-/** What a handler does in one run. */
 export const behaviours = [
   'succeed',
   'succeed slowly',
@@ -35,25 +34,18 @@ export type Behaviour = (typeof behaviours)[number];
 /** Longer than a lease, shorter than the time a handler has. */
 const SLOW_MS = 5_000;
 
-/** What nobody should throw, and somebody does. */
 const NULL: unknown = null;
 
-/** What a scripted handler can reach. */
 export interface Stage {
   readonly clock: Clock;
-  /** Calls back when the history ends and every handler shall succeed. */
   onHealed(wake: () => void): void;
   writeEffect(database: SqliteDatabase, name: string): void | Promise<void>;
-  /** Postgres ends the connection; elsewhere there is none to lose, and it throws. */
   loseConnection(database: SqliteDatabase): void | Promise<void>;
-  /** What does not end before its process does. */
   hang(): Promise<never>;
   killProcess(): void;
-  /** The handler waits for its transaction and does not mind that it fails. */
   doesWithout(): void;
 }
 
-/** Runs one behaviour. */
 export async function perform(
   behaviour: Behaviour,
   name: string,
@@ -72,7 +64,7 @@ export async function perform(
       stage.onHealed(resolve);
     });
   const commit = (): Promise<void> =>
-    // A promise where the store has to be waited for, which on SQLite is refused.
+    // A promise if the store is asynchronous; SQLite refuses it.
     context.transaction((database): void => stage.writeEffect(database, name) as void);
   const failInside = (): Promise<void> =>
     context.transaction(() => {

@@ -1,7 +1,6 @@
-/** Functions given to `ctx.transaction` that do not end. Where the store has connections, each holds one. */
+/** Functions given to `ctx.transaction` that do not end. On Postgres, each holds a connection. */
 const hanging = new WeakSet<object>();
 
-/** A promise that does not end until its process dies. */
 export interface Hang {
   readonly promise: Promise<never>;
   end(): void;
@@ -14,7 +13,6 @@ export function newHang(): Hang {
   return { promise, end: () => reject(new Error('the process has died')) };
 }
 
-/** Whether what a function has returned is such a promise: nobody waits for it then. */
 export function isHanging(returned: unknown): boolean {
   return typeof returned === 'object' && returned !== null && hanging.has(returned);
 }

@@ -7,7 +7,6 @@ import { workers, type Role } from './roles.ts';
 import type { StoreKind } from './stores.ts';
 import { World } from './world.ts';
 
-/** What a run of many histories needs. */
 export interface Run {
   readonly stores: StoreKind;
   readonly tally: Tally;
@@ -16,7 +15,6 @@ export interface Run {
 
 /** Any history, followed by the end of all faults, keeps every promise. */
 export function everyHistoryKeepsItsPromises(run: Run) {
-  // A type that nobody handles for a long time is put away: that takes a machine where nobody does.
   const first = fc.oneof(
     { weight: 3, arbitrary: fc.subarray(workers, { minLength: 1, maxLength: 2 }) },
     { weight: 2, arbitrary: fc.constant<readonly Role[]>(['created']) },
@@ -29,7 +27,6 @@ export function everyHistoryKeepsItsPromises(run: Run) {
   );
 }
 
-/** So does one that was thought of. */
 export function thisHistoryKeepsItsPromises(history: DirectedHistory, run: Run) {
   return fc.asyncProperty(fc.scheduler(), (scheduler) => live(scheduler, run, (world) => history.happen(world)));
 }

@@ -21,13 +21,9 @@ const CRASHES_TO_DIE = 3;
 
 type Rows = readonly { readonly seq: number; readonly state: string; readonly leased: boolean | null }[];
 
-/**
- * What becomes of events, said as simply as possible (docs/states.md) and sharing no code with the source. It is told of
- * every call that took effect, in that order, and throws a Violation when the answer was not allowed.
- */
+/** A model of docs/states.md that shares no code with the source. */
 export class InboxModel {
   readonly events: ModelEvent[] = [];
-  /** how often each event's transaction has committed */
   readonly effects = new Map<string, number>();
   readonly #count: (move: Move) => void;
   readonly #byName = new Map<string, ModelEvent>();
@@ -45,17 +41,14 @@ export class InboxModel {
     return this.#byName.get(nameOf(key));
   }
 
-  /** The event that was stored under a number. */
   numbered(seq: number): ModelEvent | undefined {
     return this.#bySeq.get(seq);
   }
 
-  /** Events are numbered from there on, whatever is stored. */
   numbersGoOnFrom(seq: number): void {
     this.#nextSeq = seq;
   }
 
-  /** Somebody has taken away the row that says where it stands: nobody handles it until an operator acts. */
   vanished(event: ModelEvent): void {
     Object.assign(event, {
       state: 'dead',
@@ -67,7 +60,6 @@ export class InboxModel {
     });
   }
 
-  /** The event that a lease was given on. */
   of({ seq, fence }: Lease): ModelEvent | undefined {
     const event = this.numbered(seq);
     return event?.fence === fence ? event : undefined;
@@ -113,7 +105,6 @@ export class InboxModel {
     must(answer.result === 'duplicate', 'stored once', say);
     must(answer.replaced === replaces && answer.conflict === conflicts, 'stored once', say);
     if (!replaces) return;
-    // Another body, another history.
     Object.assign(known, content(event), {
       failures: 0,
       yields: false,
@@ -126,7 +117,7 @@ export class InboxModel {
 
   /**
    * @param rows - the store after it
-   * @param disturbed - asked for long before it took effect, or at a bad time: leases may be lost
+   * @param disturbed - the call waited long or met a fault, so leases may be lost
    */
   claimed(
     by: Worker,
@@ -160,7 +151,6 @@ export class InboxModel {
     must(left === undefined, 'nothing stuck', () => `${left?.name} was due and was not claimed`);
   }
 
-  /** An event was stored as running. */
   started(
     by: Worker,
     { now, leaseMs }: StartRequest,
@@ -220,7 +210,6 @@ export class InboxModel {
     }
   }
 
-  /** The handler has ended whose transaction was committed before. */
   #letGo(lease: Lease, held: boolean): void {
     const event = this.of(lease);
     const hold = event?.hold ?? null;
@@ -234,7 +223,7 @@ export class InboxModel {
     this.#count('processed, and its handler ends');
   }
 
-  /** @param effect - what `work` would have done; it did not run to its end when there was none */
+  /** @param effect - what `work` wrote; `undefined` if it did not run to its end */
   transacted(lease: Lease, now: number, effect: string | null, committed: boolean): void {
     const event = this.#held(lease);
     const say = () => `${this.#name(lease)} with ${effect ?? 'no effect'}, committed: ${committed}`;
@@ -246,14 +235,12 @@ export class InboxModel {
     event.hold = 'held';
   }
 
-  /** An announcement put this event away. */
   ignored(event: ModelEvent, by: Worker, now: number): void {
     this.waiting.mayBeIgnored(event, by, now);
     event.state = 'ignored';
     this.#count('pending → ignored');
   }
 
-  /** Of this event only a tombstone is left. */
   pruned(event: ModelEvent, by: Worker, before: number): void {
     const may = event.state === 'processed' && event.settledAt < before;
     const say = () => `${event.name} was pruned while ${event.state} since ${event.settledAt}`;
@@ -287,10 +274,9 @@ export class InboxModel {
     event.historyFrom = event.attempts.length;
   }
 
-  /** An operator has asked for it, and no handler runs any more until it is rerun. */
   discarded(key: EventKey, result: ActResult): void {
     const event = this.get(key);
-    // Whether it fits the schemas of today is not for the model to say.
+    // The model does not know today's schemas.
     if (event?.deadReason === 'invalid' && result === 'still invalid') return;
     const may = event?.state === 'pending' || event?.state === 'dead';
     const say = () => `discard of ${nameOf(key)}, ${event?.state}: ${result}`;
@@ -300,7 +286,6 @@ export class InboxModel {
     Object.assign(event, { state: 'discarded', deadReason: null, yields: false, crashes: 0, trigger: 'auto' });
   }
 
-  /** From here on the holders of these leases may lose them. */
   disturb(which: (event: ModelEvent) => boolean): void {
     for (const event of this.events) if (mayHold(event) && which(event)) event.disturbed = true;
   }
@@ -339,7 +324,7 @@ export class InboxModel {
     this.#count(move);
   }
 
-  /** A claim lets go of what is processed and held where the lease has run out; a store that does not say so did by the clock. */
+  /** A claim ends an expired lease of a processed event. */
   #lookAtHold(
     event: ModelEvent,
     { now, leaseMs }: ClaimRequest,
@@ -418,7 +403,6 @@ export class InboxModel {
     event.trigger = 'auto';
   }
 
-  /** Nobody has taken the event over, however late it is. */
   #held(lease: Lease): ModelEvent | undefined {
     const event = this.of(lease);
     return event?.state === 'processing' ? event : undefined;

@@ -1,17 +1,15 @@
 import type { Hang } from './hangs.ts';
 
-/** Whether a simulated process still runs. */
 export interface Life {
-  /** it never does anything again: what it has called and not heard of, it never hears of */
+  /** it gets no more answers */
   dead: boolean;
   /** it does nothing until it thaws */
   frozen: boolean;
   thawed: PromiseWithResolvers<void>;
   /** its next call finds the inbox failing */
   failsNext: boolean;
-  /** it was told to end */
   closing: boolean;
-  /** what its handlers have left hanging, which ends with it */
+  /** hanging handlers, which end with the process */
   readonly hangs: Hang[];
 }
 

@@ -1,7 +1,6 @@
 import type { EventKey, IncomingEvent, DeadReason, EventState } from '../../../src/inbox/event.ts';
 import type { Attempt } from '../../../src/inbox/work.ts';
 
-/** Events that somebody handles: of which endpoints, of which types. */
 export interface Handled {
   readonly endpoints: readonly string[] | '*';
   readonly types: readonly string[] | '*';
@@ -10,13 +9,10 @@ export interface Handled {
 /** A process that handles some, and since when it runs, by the time that has really passed. */
 export interface Worker extends Handled {
   readonly startedAt: number;
-  /** what the clock showed then */
   readonly startedNow: number;
 }
 
-/** An event as the model knows it. */
 export interface ModelEvent extends EventKey {
-  /** its endpoint and its id: other endpoints may know the same id */
   readonly name: string;
   readonly seq: number;
   body: Uint8Array;
@@ -27,7 +23,6 @@ export interface ModelEvent extends EventKey {
   deadReason: DeadReason | null;
   dueAt: number;
   failures: number;
-  /** it has failed, and newer ones of its entity need not wait for it */
   yields: boolean;
   crashes: number;
   fence: number;
@@ -37,16 +32,14 @@ export interface ModelEvent extends EventKey {
   /** its holder has said that it closes */
   closing: boolean;
   settledAt: number;
-  /** only a tombstone is left */
   pruned: boolean;
   /** when the clock was set back after its times were written, by the time that really passes; they may move with it */
   setBackAt: number | null;
-  /** its holder may lose the lease: it crashed, was frozen, or the clock moved under it */
+  /** its holder may lose the lease: it crashed, was frozen, or the clock moved */
   disturbed: boolean;
   trigger: Attempt['trigger'];
-  /** the first attempt that still counts, since it was rerun or got another body */
+  /** the first attempt that counts since a rerun or another body */
   historyFrom: number;
-  /** its row was taken away */
   hasVanished: boolean;
   readonly attempts: Pick<Attempt, 'trigger' | 'outcome'>[];
 }
@@ -55,7 +48,6 @@ export function nameOf({ endpoint, id }: EventKey): string {
   return endpoint === 'default' ? id : `${endpoint}/${id}`;
 }
 
-/** What a body says of its event, and the state that follows from it. */
 export function content({ body, type, created, entity, valid }: IncomingEvent) {
   const state: EventState = valid ? 'pending' : 'dead';
   const deadReason: DeadReason | null = valid ? null : 'invalid';
@@ -70,7 +62,6 @@ export function isHandled(event: ModelEvent, handled: Handled): boolean {
   return isOf(event, handled) && (handled.types === '*' || handled.types.includes(event.type ?? ''));
 }
 
-/** Events of one entity are those of one endpoint. */
 export function entityOf({ endpoint, entity }: ModelEvent): string {
   return JSON.stringify([endpoint, entity]);
 }
@@ -79,17 +70,14 @@ export function sameEntity(other: ModelEvent, event: ModelEvent): boolean {
   return other !== event && event.entity !== null && entityOf(other) === entityOf(event);
 }
 
-/** Nobody handles it unless an operator reruns it. */
 export function isPutAway({ state }: ModelEvent): boolean {
   return state === 'dead' || state === 'ignored' || state === 'discarded';
 }
 
-/** Its handler may still run under its lease. */
 export function mayHold({ state, hold }: ModelEvent): boolean {
   return state === 'processing' || hold !== null;
 }
 
-/** And that is certain. */
 export function holds({ state, hold }: ModelEvent): boolean {
   return state === 'processing' || hold === 'held';
 }

@@ -15,7 +15,6 @@ const HISTORIES = {
   threads: times(80, 10),
   postgres: times(40, 5),
 };
-/** Calls may interleave in many ways. */
 const DIRECTED = { memory: 5, sqlite: 5, threads: 1, postgres: 1 };
 const kinds = [...storeKinds, threaded, { name: 'postgres', open: postgresStores } as const].map(({ name, open }) => ({
   name,
@@ -23,7 +22,7 @@ const kinds = [...storeKinds, threaded, { name: 'postgres', open: postgresStores
 }));
 const tallies = new Map<string, Tally>();
 
-/** One for all tests: opening it costs more than a history. */
+/** Opening it takes longer than a history. */
 function openedOnce(open: () => StoreKind): () => StoreKind {
   let opened: StoreKind | undefined;
   afterAll(() => opened?.[Symbol.asyncDispose]());

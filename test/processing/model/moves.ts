@@ -1,4 +1,3 @@
-/** Every move between the states of an event. */
 export const moves = [
   'stored → pending',
   'stored → dead(invalid)',
@@ -29,15 +28,12 @@ export const moves = [
 
 export type Move = (typeof moves)[number];
 
-/** The calls that move events; a process may crash before each takes effect, and after it without hearing of it. */
+/** A process may crash before each call takes effect, and before it gets the answer. */
 export const calls = ['accept', 'claim', 'renew', 'settle', 'transaction', 'announce'] as const;
 
-/** What all histories together have been through. */
 export class Tally {
   readonly moves = new Map<Move, number>(moves.map((move) => [move, 0]));
-  /** for each call how often its process crashed while it was waiting to take effect, or for its answer */
   readonly crashes = new Map<string, number>();
-  /** how many commands ran, for each history */
   readonly commands: number[] = [];
 
   count(move: Move): void {
@@ -57,7 +53,6 @@ export class Tally {
   }
 }
 
-/** One table for everyone who wants to know what the test went through. */
 export function table(tallies: ReadonlyMap<string, Tally>): string {
   const names = [...tallies.keys()];
   const row = (title: string, of: (tally: Tally) => number): string =>

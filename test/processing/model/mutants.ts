@@ -26,17 +26,15 @@ import type { Mutation } from './world.ts';
 /** A fault that the histories must find. */
 export interface Mutant extends StoreFault {
   readonly name: string;
-  /** what one of them must be found to break */
+  /** the promises of which a history must find one broken */
   readonly breaks: readonly PromiseName[];
-  /** where it is found, should chance take too long */
+  /** the history that finds it, if chance takes too long */
   readonly history?: DirectedHistory;
-  /** where it is found in a store whose histories are dear, should chance take more than a few */
+  /** the same for stores whose histories are slow */
   readonly dearHistory?: DirectedHistory;
-  /** the one kind of store that can have it */
   readonly only?: 'postgres' | 'sqlite';
-  /** whose fault it is, if not the inbox's */
+  /** the faulty part, if not the inbox */
   readonly of?: 'processor';
-  /** Begins a history: what is returned wraps the inbox of each process in it. */
   begin(): Mutation;
 }
 
@@ -61,7 +59,7 @@ export const mutants: readonly Mutant[] = [
   { name: 'a hash taken for an id', breaks: ['stored once', 'stored ⊇ acknowledged'], begin: faults.hashTakenForId },
   {
     name: 'an entity is not held until its handler ends',
-    // Whoever notices first: a lease that nobody has is not renewed, and another event of its entity, or suspect, may run.
+    // A lease without a holder is not renewed, and another event of its entity, or a suspect, may run.
     breaks: [
       'one live lease an entity',
       'a lease that is renewed holds',
@@ -87,7 +85,6 @@ export const mutants: readonly Mutant[] = [
   { name: 'answer before commit', breaks: ['stored ⊇ acknowledged'], begin: faults.answerBeforeCommit },
   {
     name: 'no renewal',
-    // Whoever notices first that somebody else has the event.
     breaks: [
       'a lease that is renewed holds',
       'one live lease an entity',

@@ -12,10 +12,8 @@ import { compareStore } from './store-comparison.ts';
 import { Violation } from './violation.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** Holds what a call has done against the model, with the store as it is afterwards. */
 type Note<T> = (result: T, rows: readonly StoredRow[]) => void;
 
-/** What an observer looks at. */
 interface Scene {
   readonly scheduler: Scheduler;
   readonly model: InboxModel;
@@ -25,10 +23,7 @@ interface Scene {
   readonly onCrash: (life: Life, call: string) => void;
 }
 
-/**
- * Stands between processes and the inbox: every call waits for the scheduler before it takes effect and again before its
- * caller hears of it, so that a crash may come at either; each effect is held against the model, and the store with it.
- */
+/** Each call waits for the scheduler before it takes effect, and again before its answer. */
 export class Observer {
   readonly #scheduler: Scheduler;
   readonly #model: InboxModel;
@@ -37,14 +32,10 @@ export class Observer {
   readonly #clock: VirtualClock;
   readonly #onCrash: (life: Life, call: string) => void;
   readonly #stopListening: (() => void)[] = [];
-  /** the next process that makes this call crashes then */
   ambush: { readonly call: string; readonly at: 'before' | 'after' } | null = null;
-  /** time passes while calls wait */
   isSlow = false;
-  /** nothing can be written */
   isFull = false;
   #violation: Violation | null = null;
-  /** calls under way that no scheduler holds back */
   #running = 0;
   #idle = Promise.withResolvers<void>();
 
@@ -57,7 +48,6 @@ export class Observer {
     this.#onCrash = onCrash;
   }
 
-  /** The inbox as one process has it. @param by - what it handles */
   inboxOf(life: Life, by: Worker, base: Inbox): Inbox {
     const model = this.#model;
     const call = <T>(name: string, perform: () => Promise<T>, note: Note<T>): Promise<T> =>
@@ -94,7 +84,7 @@ export class Observer {
         );
       },
       claim: (asked, limit) => {
-        // The time is that of the effect, as in an inbox where a claim waits for the disk.
+        // The time of the effect, as if the claim had waited for the disk.
         let request = asked;
         return call(
           'claim',
@@ -127,7 +117,6 @@ export class Observer {
         let now = 0;
         let effect: string | null = null;
         let hasBegun = false;
-        // Others go on while a function hangs.
         let isLeft = false;
         const perform = async () => {
           const noted = { ...attempt, now: () => (now = attempt.now()) };
@@ -196,7 +185,6 @@ export class Observer {
           },
         ),
       nextDue: (scope) => this.#read(life, () => base.nextDue(scope)),
-      // A list for people: nothing is decided by it.
       leave: (processor) => this.#read(life, () => base.leave(processor)),
       unhandled: (now, handledSince) => this.#read(life, () => base.unhandled(now, handledSince)),
       ignoredSince: (scope, since, now) => this.#read(life, () => base.ignoredSince(scope, since, now)),
@@ -210,12 +198,10 @@ export class Observer {
     };
   }
 
-  /** Throws what has been found wrong, if anything was. */
   assertFine(): void {
     if (this.#violation !== null) throw this.#violation;
   }
 
-  /** Lets up to so many of the waiting calls go on, as the scheduler chooses. */
   async release(count: number): Promise<void> {
     await this.#quiet();
     for (let left = count; left > 0 && this.#scheduler.count() > 0; left -= 1) {
@@ -225,10 +211,8 @@ export class Observer {
     this.assertFine();
   }
 
-  /** Lets everything happen that can happen without time. */
   readonly drain = (): Promise<void> => this.release(10_000);
 
-  /** Holds the whole store against the model. */
   async compare(): Promise<readonly StoredRow[]> {
     const rows = await this.#store.rows();
     compareStore(this.#model, rows);
@@ -243,7 +227,7 @@ export class Observer {
     await this.#turnOf(life, name);
     if (this.#isAmbushed(name, 'before')) return this.#crash(life, name);
     if (life.failsNext || this.isFull) {
-      // A disk that is full is so for everybody: whoever could not renew its leases has not lost them.
+      // A full disk is full for every process, so a process that could not renew has not lost its leases.
       if (life.failsNext) this.#model.disturb(() => true);
       life.failsNext = false;
       throw new InboxUnavailableError('FAILED', 'the disk is full');
@@ -307,7 +291,6 @@ export class Observer {
     if (this.#running === 0) this.#idle.resolve();
   }
 
-  /** Everything that waits for nobody has run. A thread is waited for without a turn after another. */
   async #quiet(): Promise<void> {
     for (;;) {
       await turn();

@@ -3,7 +3,7 @@ import { expectFound } from './found-mutant.ts';
 import { mutants } from './mutants.ts';
 import { postgresStores } from './postgres-stores.ts';
 
-/** One for all: opening it costs more than a history. */
+/** Opening it takes longer than a history. */
 const stores = postgresStores();
 afterAll(() => stores[Symbol.asyncDispose]());
 

@@ -9,7 +9,7 @@ import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../.
 import { rewrittenPool } from '../../inbox/postgres/pools.ts';
 import type { Store, StoredRow, StoreKind, Undone } from './stores.ts';
 
-/** Two machines on one schema, which is emptied for each history. */
+/** Two machines on one schema, which each history empties. */
 export function postgresStores(): StoreKind {
   const schema = schemaName();
   const t = tablesIn(schema);
@@ -21,7 +21,7 @@ export function postgresStores(): StoreKind {
     pool.on('error', () => {});
     await using inbox = inboxOnPostgres({ pool }, { ...SETTINGS, schema });
     await inbox.list();
-    // No unique constraint: a double must show.
+    // No unique constraint: a duplicate must be visible.
     await pool.query(`CREATE TABLE ${effects} (id text NOT NULL)`);
     return pool;
   }
@@ -42,21 +42,19 @@ export function postgresStores(): StoreKind {
       await leaveUndone(pool, undefined);
       await emptySchema(pool, schema);
       await pool.query(`DELETE FROM ${effects}`);
-      // A call at a time, as in a file: how calls meet is for the tests of several machines.
       const inTurn = turns();
       const asked = rewritten === undefined ? pool : rewrittenPool(pool, rewrittenIn(schema, rewritten));
-      // Under its name another text is prepared on the pool's connections.
+      // Another text is prepared under its name on the pool's connections.
       const prepares = rewritten === undefined;
       const inboxes = [0, 1].map(() =>
         inTurn(inboxOnPostgres<PoolClient>({ pool: asked }, { ...SETTINGS, schema, prepares })),
       );
-      // Opened before there is a trigger, which is refused.
+      // Opened before the trigger exists, because opening refuses one.
       await Promise.all(inboxes.map((inbox) => inbox.list()));
       await leaveUndone(pool, undone);
       const store: Store = {
         inboxes,
         rows: () => rowsOf(pool, t),
-        // What a transaction is given is the pool's connection here.
         writeEffect: async (client: unknown, id) =>
           void (await (client as PoolClient).query(`INSERT INTO ${effects} (id) VALUES ($1)`, [id])),
         loseConnection: async (client: unknown) =>
@@ -77,7 +75,6 @@ export function postgresStores(): StoreKind {
   };
 }
 
-/** `SCHEMA` is what the schema is called. */
 function rewrittenIn(schema: string, rewrite: (text: string) => string): (text: string) => string {
   return (text) => rewrite(text).replaceAll('SCHEMA', () => quoted(schema));
 }
@@ -99,7 +96,6 @@ function turns(): (inbox: Inbox<PoolClient>) => Inbox {
     claim: (...given) => inTurn(() => inbox.claim(...given)),
     renew: (...given) => inTurn(() => inbox.renew(...given)),
     settle: (...given) => inTurn(() => inbox.settle(...given)),
-    // One whose function hangs lets others pass.
     transaction: <T>(lease: Lease, work: (database: SqliteDatabase) => T, attempt: TransactionAttempt): Promise<T> => {
       const hung = Promise.withResolvers<void>();
       const run = (database: unknown): T => {
@@ -163,7 +159,6 @@ async function rowsOf(pool: Pool, t: ReturnType<typeof tablesIn>): Promise<reado
     createdMs: row.created_ms === null ? null : Number(row.created_ms),
     body: row.body,
     leased: row.lease_until_ms !== null,
-    // Of what was processed only the attempts are left.
     work: row.fence === null ? null : workOf(row),
   }));
 }

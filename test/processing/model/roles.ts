@@ -1,16 +1,12 @@
 import type { Handler, Handlers } from '../../../src/processing/handlers.ts';
 import type { Handled } from './model-event.ts';
 
-/** The webhook registrations of the merchant; both come into one inbox. */
 export const endpoints = ['default', 'shop-b'] as const;
 
-/** What a process of the merchant's is for. */
 interface Duty {
   /** the endpoint whose deliveries it takes in; it then handles no other */
   readonly receives?: string;
-  /** for whose events it runs handlers, where that is said */
   readonly endpoint?: string | readonly string[];
-  /** the types it has handlers for; `null` where it starts none */
   readonly types: readonly string[] | '*' | null;
   /** `false`: what fails under its handlers does not hold back newer events */
   readonly blocks?: false;
@@ -32,11 +28,9 @@ const duties = {
 
 export type Role = keyof typeof duties;
 
-/** Those that run handlers, or could. */
 export const workers = Object.keys(duties).filter((role) => dutyOf(role as Role).types !== null) as Role[];
 export const roles = Object.keys(duties) as Role[];
 
-/** It has handlers, and runs them. */
 export function isWorker(role: Role): boolean {
   return (dutyOf(role).types ?? []).length > 0;
 }
@@ -45,7 +39,6 @@ export function dutyOf(role: Role): Duty {
   return duties[role];
 }
 
-/** Of which events a process may run handlers, which it may put away and prune. */
 export function handledBy(role: Role): Handled {
   const { receives, endpoint = receives ?? 'default', types } = dutyOf(role);
   return { endpoints: endpoint === '*' ? '*' : [endpoint].flat(), types: types ?? [] };

@@ -5,28 +5,24 @@ import { nameOf, type ModelEvent } from './model-event.ts';
 import type { Life } from './life.ts';
 import { must } from './violation.ts';
 
-/** A run of a handler. */
 export interface Run {
   readonly name: string;
   readonly life: Life;
   readonly context: HandlerContext;
-  /** how it ended by itself, and whether it had been told to stop by then */
+  /** how it ended by itself, and whether its signal was aborted by then */
   end: { readonly how: 'returned' | 'threw' | 'threw for good'; readonly stopped: 'closing' | 'timeout' | null } | null;
   /** a transaction of its was tried and not committed */
   uncommitted: boolean;
   /** because the inbox could not be reached, before its function had begun */
   withoutFile: boolean;
-  /** which it does not mind */
   doesWithout: boolean;
 }
 
-/** So often a handler fails before its event is dead. */
 const FAILURES_TO_DIE = 3;
 
-/** What the handlers did, against which is held what their processor makes of it. */
 export class Runs {
   readonly #active = new Set<Run>();
-  /** by event and number of the attempt: one that was claimed first may begin last */
+  /** by event and number of the attempt: the first claim may begin last */
   readonly #all = new Map<string, Run>();
 
   async during(name: string, life: Life, context: HandlerContext, perform: (run: Run) => Promise<void>): Promise<void> {
@@ -46,12 +42,11 @@ export class Runs {
     }
   }
 
-  /** Those that are not over, of processes that are alive and awake. */
   *active(): Iterable<Run> {
     for (const run of this.#active) if (!run.life.dead && !run.life.frozen) yield run;
   }
 
-  /** @param hasBegun - the function that was given to it: from then on a failure counts, whatever it is */
+  /** @param hasBegun - its function has begun, so any failure counts */
   notCommitted(event: ModelEvent, failure: unknown, hasBegun: boolean): void {
     const run = this.#of(event);
     if (run === undefined) return;
@@ -83,20 +78,17 @@ export class Runs {
   }
 }
 
-/** How the attempt of a run may be said to have ended. */
 function allowed(run: Run | undefined, closing: boolean, last: boolean): readonly Settlement['outcome'][] {
-  // Given back before it began, or not readable any more.
   if (run === undefined) return closing ? ['interrupted', 'dead'] : ['dead'];
   const failed = last ? 'dead' : 'retry';
   const { end } = run;
-  // A handler that does not listen is left alone, and a transaction may outlive one that has ended.
+  // A handler that ignores its signal is abandoned, and a transaction may outlive its handler.
   const stopped = end === null || run.uncommitted ? stoppedBy(run.context.signal) : end.stopped;
   if (stopped === 'closing') return ['interrupted'];
   if (end === null || stopped === 'timeout') return [failed];
   if (end.how === 'threw for good') return ['dead'];
-  // What a transaction has failed with counts also when the handler did not wait for it.
+  // A failed transaction counts even if the handler did not await it.
   const hasFailed = end.how === 'threw' || (run.uncommitted && !run.doesWithout);
-  // One that cannot be had, as when the disk is full, says nothing about the event.
   if (hasFailed && run.withoutFile) return ['interrupted'];
   return [hasFailed ? failed : 'processed'];
 }

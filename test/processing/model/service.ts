@@ -4,7 +4,6 @@ import type { Behaviour } from './handler-script.ts';
 import { nameOf } from './model-event.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 
-/** The service that sends events, and what the handlers will do with each. */
 export class Service {
   readonly sent: Sent[] = [];
   readonly #scripts = new Map<string, Behaviour[]>();
@@ -15,7 +14,7 @@ export class Service {
     this.send(id, content, to);
   }
 
-  /** To another endpoint it is another event. */
+  /** The same id at another endpoint is another event. */
   send(id: string, content: EventContent, to: SimulatedProcess): void {
     const endpoint = to.receives ?? '';
     let sent = this.sent.find((one) => one.id === id && one.endpoint === endpoint);
@@ -23,12 +22,10 @@ export class Service {
     const { contents } = sent;
     contents.push(content);
     void to.deliver(bytesOf(id, content)).then((outcome) => {
-      // The dead answer nobody.
       if (outcome.status === 200 && !to.life.dead) sent.acknowledged = true;
     });
   }
 
-  /** What was not acknowledged. */
   sendAgain(to: readonly SimulatedProcess[]): void {
     for (const { endpoint, id, contents, acknowledged } of this.sent) {
       const [first] = contents;
@@ -37,7 +34,6 @@ export class Service {
     }
   }
 
-  /** What the next run of a handler for this event does. */
   behaviourOf(name: string): Behaviour {
     return this.#scripts.get(name)?.shift() ?? 'succeed';
   }

@@ -14,7 +14,6 @@ const LIMITS = {
   retry: { attempts: 3, baseMs: 500, maxMs: 4_000 },
 };
 
-/** Five minutes. */
 const RETENTION = { processedDays: 5 / (24 * 60) };
 
 /** A process of the merchant's, running the real receiver and the real processor. */
@@ -32,7 +31,6 @@ export class SimulatedProcess {
     const shared = { inbox, logger: silent, processing: LIMITS, retention: RETENTION, clock };
     const { receives, endpoint, types } = dutyOf(role);
     if (receives !== undefined) {
-      // Real time: no delivery of a history takes that long.
       const receiver = createReceiver({ ...shared, endpoint: receives, secret: SECRET, handlers, deadlineMs: 10_000 });
       this.#deliver = (body) => receiver.receive({ body, signature: signBody(body, SECRET) });
       this.#close = () => receiver.close();
@@ -45,7 +43,6 @@ export class SimulatedProcess {
     }
   }
 
-  /** the endpoint whose deliveries it takes in */
   get receives(): string | undefined {
     return dutyOf(this.role).receives;
   }

@@ -3,14 +3,9 @@ import { holds, nameOf, type ModelEvent } from './model-event.ts';
 import type { StoredRow } from './stores.ts';
 import { must } from './violation.ts';
 
-/** A wait that is shorter is not added. */
 const NOTICED_MS = 200;
 
-/**
- * Holds the whole store against the model.
- *
- * @param waitedMs - how long the last call really took: an inbox that had to wait adds that to its times
- */
+/** @param waitedMs - how long the last call really took */
 export function compareStore(model: InboxModel, rows: readonly StoredRow[], waitedMs = 0): void {
   const { events } = model;
   const counts = () => `${rows.length} stored, ${events.length} accepted`;
@@ -32,7 +27,6 @@ export function compareStore(model: InboxModel, rows: readonly StoredRow[], wait
     const isSame = body === null ? event.pruned : !event.pruned && Buffer.compare(body, event.body) === 0;
     must(isSame, 'the store agrees with the model', () => `${id} has another body`);
     if (work === null) continue;
-    // What arrived is due, and is so at the latest when somebody looks at it for the first time.
     if (event.setBackAt !== null || event.fence === 0) follow(event, work);
     if (waitedMs > NOTICED_MS) addWait(event, work, waitedMs);
     const isDue = state !== 'pending' || work.dueAt === event.dueAt;

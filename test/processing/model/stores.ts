@@ -9,7 +9,7 @@ import { sqliteInbox as threadedInbox, type SqliteDatabase } from '../../../src/
 import { emptyInbox } from '../../helpers/emptied-inbox.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 
-/** An event as the store itself shows it; what memory hides is `null`. */
+/** Values that memory hides are `null`. */
 export interface StoredRow extends EventKey {
   readonly seq: number;
   readonly state: string;
@@ -17,7 +17,6 @@ export interface StoredRow extends EventKey {
   readonly entity: string | null;
   readonly createdMs: number | null;
   readonly body: Uint8Array | null;
-  /** whether a lease is on it */
   readonly leased: boolean | null;
   readonly work: {
     readonly dueAt: number;
@@ -28,40 +27,29 @@ export interface StoredRow extends EventKey {
   } | null;
 }
 
-/** Where one history keeps its events and its effects. */
 export interface Store {
-  /** one for each simulated machine's connection; they share the events */
   readonly inboxes: readonly Inbox[];
   rows(): Promise<readonly StoredRow[]>;
-  /** What a handler writes through its transaction. */
   writeEffect(database: SqliteDatabase, id: string): void | Promise<void>;
-  /** Postgres ends the connection of a transaction; elsewhere it throws. */
   loseConnection(database: SqliteDatabase): void | Promise<void>;
-  /** The ids that were written, doubles included. */
   effects(): Promise<readonly string[]>;
-  /** Takes away the row that says where an event stands, as by hand; absent where the event would go with it. */
+  /** Deletes the row that says where an event is; absent if the event would go with it. */
   takeAway?(seq: number): Promise<void>;
-  /** Events are numbered from there on; absent where nobody can have them numbered so. */
   numbersGoOnFrom?(seq: number): Promise<void>;
 }
 
-/** Updates of events that are left undone where this holds: a condition in the SQL of each, about `OLD` and `NEW`. */
+/** Conditions in SQL, about `OLD` and `NEW`, under which an update is skipped. */
 export interface Undone {
   readonly sqlite: string;
-  /** of the table `queue` */
   readonly postgres: string;
 }
 
-/** What is wrong with a store itself. */
 export interface StoreFault {
   readonly undone?: Undone;
-  /** What the inbox asks of Postgres is asked with another text. */
   readonly rewritten?: (text: string) => string;
 }
 
-/** The family of stores that the histories run on. */
 export interface StoreKind extends AsyncDisposable {
-  /** An empty one; the one before is not used any more. */
   empty(fault?: StoreFault): Promise<Store>;
 }
 
@@ -89,23 +77,19 @@ function memoryStores(): StoreKind {
   };
 }
 
-/**
- * One file for all histories, as opening one costs more than a history. Two inboxes on it, as two processes have; in a file
- * system in memory where there is one, because a sync of a disk costs more than all the rest.
- */
+/** Opening a file takes longer than a history, so all histories share one. */
 function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'hookbox-model-'));
   const file = join(folder, 'shop.db');
   const inboxes = [inboxIn(file), inboxIn(file)];
   const own = new Database(file);
-  // No unique constraint: a double must show.
+  // No unique constraint: a duplicate must be visible.
   own.exec('CREATE TABLE effects (id TEXT NOT NULL)');
   const allRows = own.prepare(`
     SELECT seq, endpoint, id, state, dead_reason, entity, created_ms, body, due_ms, failures, crashes, fence, lease_until_ms
     FROM hookbox_events ORDER BY seq
   `);
   const allEffects = own.prepare('SELECT id FROM effects').pluck();
-  // Changes whenever anybody else has committed; most calls find nothing to do.
   const version = own.prepare('PRAGMA data_version').pluck();
   let read: { readonly at: unknown; readonly rows: readonly StoredRow[] } | null = null;
   const store: Store = {
@@ -163,16 +147,13 @@ function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
   };
 }
 
-/** Both inboxes are held to the same model. */
 export const storeKinds = [
   { name: 'memory', open: memoryStores },
   { name: 'sqlite', open: () => sqliteStores(sqliteInbox) },
 ] as const;
 
-/** And what is written by threads, where each call takes a message there and one back. */
 export const threaded = { name: 'threads', open: () => sqliteStores(threadedInbox) } as const;
 
-/** The columns of the statement above. */
 interface Columns {
   readonly seq: number;
   readonly endpoint: string;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/host/clock.ts';
 
-/** Whose timers these are: those of a dead process never fire, those of a frozen one fire when it thaws. */
+/** Timers of a dead process never fire; those of a frozen one fire when it thaws. */
 export interface TimerOwner {
   readonly dead: boolean;
   readonly frozen: boolean;
@@ -15,10 +15,7 @@ interface Timer {
 
 const START = Date.UTC(2030, 0, 1);
 
-/**
- * The time of a simulated machine. Timers follow the time that has passed, as `setTimeout` does; the wall clock may be
- * set forwards and backwards beside it.
- */
+/** Timers follow the passed time; the wall clock can be set. */
 export class VirtualClock {
   readonly #timers = new Set<Timer>();
   #passed = 0;
@@ -29,12 +26,10 @@ export class VirtualClock {
     return this.#passed + this.#offset;
   }
 
-  /** How much time has really passed, in milliseconds; nobody can set it. */
   get passed(): number {
     return this.#passed;
   }
 
-  /** The clock as one process sees it. */
   of(owner: TimerOwner): Clock {
     return {
       now: () => this.now(),
@@ -54,12 +49,10 @@ export class VirtualClock {
     };
   }
 
-  /** Somebody sets the wall clock; no time passes. */
   jump(ms: number): void {
     this.#offset += ms;
   }
 
-  /** Time passes, one timer after another, with whatever happens in between. */
   async advance(ms: number, between: () => Promise<void>): Promise<void> {
     const until = this.#passed + ms;
     for (let timer = this.#next(until); timer !== undefined; timer = this.#next(until)) {
@@ -70,7 +63,7 @@ export class VirtualClock {
     this.#passed = until;
   }
 
-  /** The machine sleeps: afterwards every timer that would have fired meanwhile fires once. */
+  /** After the sleep, each timer that would have fired fires once. */
   async suspend(ms: number, between: () => Promise<void>): Promise<void> {
     this.#passed += ms;
     const due = [...this.#timers].filter((timer) => timer.at <= this.#passed && runs(timer)).toSorted(inOrder);

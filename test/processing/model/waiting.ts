@@ -14,22 +14,17 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 /** A processor that was seen this lately is waited for by newer events of an entity. */
 const TAKEN_MS = 600_000;
-/** And this lately before the events of its types are put away. */
 const HANDLED_MS = 7 * 24 * 60 * 60_000;
-/** What is put away has been due this long. */
 const UNTAKEN_MS = 600_000;
-/** However slow a handler, and however long the queue, an event does not wait this long while somebody is there. */
+/** Even with a slow handler and a long queue, an event does not wait longer while a processor runs. */
 const OVERDUE_MS = 600_000;
 
-/** Who claims, and at what time by the wall clock. */
 export interface Claim extends Worker {
   readonly now: number;
 }
 
-/** The clocks of the machine. */
 export type Clocks = Pick<VirtualClock, 'now' | 'passed'>;
 
-/** Which events that wait may have their turn, which must, and which have none. */
 export class Waiting {
   readonly #events: readonly ModelEvent[];
   readonly #clock: Clocks;
@@ -44,26 +39,22 @@ export class Waiting {
 
   announced(by: Worker, now: number): void {
     this.written(now);
-    // Who has waited long to say so was there then, and perhaps not since.
     const waited = Math.max(0, this.#clock.now() - now);
     this.#handledTypes.announced(by, now, this.#clock.passed - waited);
   }
 
-  /** The clock was set back: what was written before may be moved back with it. */
   setBack(now: number): void {
     this.#isSetBack = true;
     for (const event of this.#events) event.setBackAt = this.#clock.passed;
     this.#handledTypes.setBack(now);
   }
 
-  /** Something is written with this time; returns `setBackAt` for it, as it may be a time before the clock was set back. */
   written(time: number): number | null {
     if (time <= this.#clock.now()) return null;
     this.#isSetBack = true;
     return this.#clock.passed;
   }
 
-  /** Somebody claims, and finds out that the clock was set back; what was written before that it cannot know. */
   claims(): void {
     if (this.#isSetBack) for (const event of this.#events) event.setBackAt ??= this.#clock.passed;
     this.#isSetBack = false;
@@ -87,7 +78,7 @@ export class Waiting {
   mayBeIgnored(event: ModelEvent, by: Worker, now: number): void {
     const say = (why: string) => () => `${event.name} was ignored though ${why}`;
     must(event.state === 'pending', 'dead only for a reason', say(`it was ${event.state}`));
-    // One that was asked for before the clock was set back goes by the time of then.
+    // A call from before the clock was set back uses the earlier time.
     const isLate = now > this.#clock.now();
     must(isLate || this.#isDue(event, now, UNTAKEN_MS), 'dead only for a reason', say('it has just become due'));
     must(isOf(event, by), 'only its own endpoint', say('it belongs to another endpoint'));
@@ -100,7 +91,6 @@ export class Waiting {
     must(!isTaken, 'dead only for a reason', say('its type was handled within seven days'));
   }
 
-  /** Due, handled, and behind nobody: whoever claims has to take it. */
   next(claim: Claim): ModelEvent | undefined {
     return this.#events.find((event) => {
       if (event.state !== 'pending' || event.dueAt > claim.now || !isHandled(event, claim)) return false;
@@ -109,7 +99,6 @@ export class Waiting {
     });
   }
 
-  /** What one of these has had to handle for a while, and nobody who may still be there is waited for. */
   overdue(workers: readonly Worker[]): ModelEvent | undefined {
     const judge = { now: this.#clock.now(), passed: this.#clock.passed, startedAt: 0, startedNow: 0 };
     return this.#events.find((event) => {
@@ -122,7 +111,6 @@ export class Waiting {
     });
   }
 
-  /** @param forMs - and has been for so long */
   #isDue({ dueAt, setBackAt }: ModelEvent, now: number, forMs = 0): boolean {
     return dueAt <= now - forMs || (setBackAt !== null && setBackAt <= this.#clock.passed - forMs);
   }

@@ -17,24 +17,19 @@ import type { Store } from './stores.ts';
 import { must, Violation } from './violation.ts';
 import { VirtualClock, type TimerOwner } from './virtual-clock.ts';
 
-/** How much of each step of a long time is lived through: enough to be sure who is there. */
+/** The part of each step that is simulated second by second. */
 const LIVED_MS = 4_500;
-/** In so long, everybody who is there has tried to write. */
 const NOTICED_MS = 6_000;
-/** In so many steps everything gets its turn. */
 const OFTEN = 4;
 const NOBODY: Worker = { endpoints: [], types: [], startedAt: 0, startedNow: 0 };
 
-/** Puts a fault into the inbox of one process. */
 export type Mutation = (inbox: Inbox, life: Life) => Inbox;
 
-/** A fault of the inbox, or of what a processor asks of it. */
 interface Fault {
   readonly mutate: Mutation;
   readonly of: 'processor' | undefined;
 }
 
-/** One machine with its processes, its clock and its store, and the service that sends events to it. */
 export class World {
   readonly clock = new VirtualClock();
   readonly model: InboxModel;
@@ -49,7 +44,7 @@ export class World {
   readonly #wake: (() => void)[] = [];
   readonly #hangs: Hang[] = [];
   #started = 0;
-  /** when the disk was full or the clock jumped for the last time, by the time that really passes */
+  /** in real time: when the disk was full or the clock jumped for the last time */
   #doubtedUntil = -Infinity;
   #healed = false;
 
@@ -58,7 +53,6 @@ export class World {
     const model = new InboxModel((move) => tally.count(move), clock);
     const onCrash = (life: Life, call: string): void => {
       tally.crashedAt(call);
-      // Found dead in an ambush.
       const process = this.processes.find((one) => one.life === life);
       if (process !== undefined) this.crash(process);
     };
@@ -69,7 +63,7 @@ export class World {
   }
 
   start(role: Role): SimulatedProcess {
-    // It does not know that others could not renew their leases, nor that the clock has jumped.
+    // The processor knows neither that others could not renew, nor that the clock has jumped.
     if (this.clock.passed - this.#doubtedUntil < NOTICED_MS) this.#disturbAll();
     const life = newLife();
     const inbox = this.#inboxOf(life, {
@@ -85,7 +79,6 @@ export class World {
     return process;
   }
 
-  /** It never does anything again. A supervisor starts another one when time passes. */
   crash(process: SimulatedProcess): void {
     process.life.dead = true;
     for (const hang of process.life.hangs) hang.end();
@@ -94,13 +87,11 @@ export class World {
     if (!process.closing) this.#toRestart.push(process.role);
   }
 
-  /** As in a deploy: the same starts again when time passes. */
   close(process: SimulatedProcess): void {
     process.close();
     this.#toRestart.push(process.role);
   }
 
-  /** As in a deploy with less grace than `close` takes: what its handlers were at is no crash of theirs. */
   async kill(process: SimulatedProcess, graceMs: number): Promise<void> {
     const { life } = process;
     this.close(process);
@@ -125,7 +116,6 @@ export class World {
     life.thawed.resolve();
   }
 
-  /** Its next call of the inbox fails, perhaps the one that would have settled an attempt. */
   failNextCall({ life }: SimulatedProcess): void {
     life.failsNext = true;
   }
@@ -133,16 +123,13 @@ export class World {
   rerun(event: ModelEvent): void {
     const { endpoint, id } = event;
     const key: EventKey = { endpoint, id };
-    // What an invalid body holds for a newer version of hookbox; ours will find it invalid again.
     const invented = { type: 'order.created', created: { ms: 1_767_225_600_001, ns: 0 }, entity: 'order:mer_1:ord_1' };
     const { type, created, entity } = event.created === null ? invented : event;
     const body = Uint8Array.from(event.body);
     const operator = this.#inboxOf(newLife(), NOBODY);
-    // An operator who is told that the disk is full leaves it at that.
     operator.rerun(key, { type, created, entity }, this.clock.now(), body).catch(() => {});
   }
 
-  /** No inbox in memory has what operators act with. */
   get hasOperators(): boolean {
     return this.#store.inboxes[0]?.operations !== undefined;
   }
@@ -152,7 +139,6 @@ export class World {
     operations?.act('discard', [{ endpoint, id }], { actor: 'ada', now: this.clock.now() }, {}).catch(() => {});
   }
 
-  /** As by hand, where that leaves the event. */
   async takeAway(event: ModelEvent): Promise<void> {
     if (this.#store.takeAway === undefined) return;
     await this.observer.drain();
@@ -161,7 +147,6 @@ export class World {
     await this.check();
   }
 
-  /** As by `setval`, where there is such a thing. */
   async numbersGoOnFrom(seq: number): Promise<void> {
     if (this.#store.numbersGoOnFrom === undefined) return;
     await this.observer.drain();
@@ -174,22 +159,19 @@ export class World {
     await findAll(this.model, this.#store);
   }
 
-  /** Time passes while everything is as fast as it should be. */
   async advance(ms: number): Promise<void> {
     await this.observer.drain();
     this.restart();
     await this.clock.advance(ms, this.observer.drain);
     this.observer.assertFine();
-    // Two renewals, as the first one may find the inbox failing.
     if (ms >= 2_500) this.#checkSignals();
   }
 
-  /** Time passes while the inbox is slow: of what waits for it, only so much gets on after each timer. */
+  /** Time passes while the inbox is slow: after each timer, only so many waiting calls continue. */
   async advanceSlowly(ms: number, releases: number): Promise<void> {
     await this.#slowly(() => this.clock.advance(ms, () => this.observer.release(releases)));
   }
 
-  /** The machine sleeps. */
   async suspend(ms: number, releases: number): Promise<void> {
     await this.#slowly(() => this.clock.suspend(ms, () => this.observer.release(releases)));
   }
@@ -202,9 +184,8 @@ export class World {
     this.observer.isSlow = false;
   }
 
-  /** Nothing can be written for a while; what could not be is tried again. */
   async fillDisk(ms: number): Promise<void> {
-    // Who has not even tried to write meanwhile cannot know that others could not.
+    // A processor that has not tried to write meanwhile cannot know that others could not.
     if (ms < NOTICED_MS) this.#disturbAll();
     this.observer.isFull = true;
     await this.observer.drain();
@@ -214,7 +195,6 @@ export class World {
     this.observer.assertFine();
   }
 
-  /** A long time, in which only the end of each step is lived through second by second. */
   async pass(ms: number, stepMs: number): Promise<void> {
     const there = this.processes.filter(({ life }) => !life.frozen && !life.closing);
     for (let left = ms; left > 0; left -= stepMs) {
@@ -230,7 +210,6 @@ export class World {
     must(overdue === undefined, 'nothing stuck', () => `${overdue?.name} waits though somebody handles it`);
   }
 
-  /** Whoever runs handlers is gone for a long time, and comes back as it was. */
   async away(ms: number, stepMs: number, leave: 'close' | 'crash'): Promise<void> {
     const gone = this.processes.filter(({ role }) => isWorker(role));
     for (const process of gone) if (!process.closing) this[leave](process);
@@ -239,7 +218,6 @@ export class World {
   }
 
   jump(ms: number): void {
-    // Who was there before knows that the others were, too.
     if (ms > 0) this.#doubtedUntil = this.clock.passed;
     else this.#disturbAll();
     this.clock.jump(ms);
@@ -251,7 +229,6 @@ export class World {
     for (const role of this.#toRestart.splice(0)) this.start(role);
   }
 
-  /** What must be true at any time. */
   async check(): Promise<void> {
     this.observer.assertFine();
     const rows = await this.observer.compare();
@@ -271,7 +248,6 @@ export class World {
     );
   }
 
-  /** Every fault ends; everything that was acknowledged must then come to rest, and everything else as well. */
   async heal(): Promise<void> {
     this.#healed = true;
     this.observer.ambush = null;
@@ -300,7 +276,6 @@ export class World {
     await compareAttempts(this.model, this.#store);
   }
 
-  /** Closes what still runs; a process that has closed does nothing more. */
   async end(): Promise<void> {
     for (const process of this.processes) if (!process.closing) process.close();
     await this.observer.drain();
@@ -339,7 +314,7 @@ export class World {
     });
   }
 
-  /** A run that outlives its lease may go on, but its signal says so. */
+  /** A run may outlive its lease, but its signal must be aborted. */
   #checkSignals(): void {
     for (const { name, context } of this.runs.active()) {
       const event = this.model.events.find((one) => one.name === name);
@@ -366,7 +341,6 @@ export class World {
 
 const same: Mutation = (inbox) => inbox;
 
-/** What a handler waits for is its own affair, and no timer of hookbox. */
 function timersOfHandlers(life: Life): TimerOwner {
   return {
     get dead() {
