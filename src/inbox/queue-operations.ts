@@ -1,5 +1,6 @@
 import { TransactionError } from '../errors.ts';
 import type { Acceptance, EventKey, IncomingEvent } from './event.ts';
+import { runNow, wait, type Operation } from './operation.ts';
 import {
   countDelivery,
   firstStateOf,
@@ -24,6 +25,7 @@ import {
   type ReadyType,
   type Sweep,
   type TypePosition,
+  type WaitingEvent,
   type WaitingEvents,
   goneSince,
   processorsSeen,
@@ -47,7 +49,17 @@ import {
 import { eventsToUnpark } from './rules/entity-order.ts';
 import { mayRerun, type Content, type EventToRerun } from './rules/decide-act.ts';
 import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
-import type { ClaimState, DueEvent, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
+import type {
+  Answer,
+  Candidate,
+  ClaimState,
+  Mode,
+  NewLease,
+  NextInQueue,
+  Queue,
+  SizedEvent,
+  Store,
+} from './rules/store.ts';
 import type { Counting } from './rules/counted.ts';
 import type {
   Announced,
@@ -62,126 +74,126 @@ import type {
   Settlement,
 } from './work.ts';
 
-/**
- * An engine that answers immediately. Each operation loads events, lets a plan decide, and saves the changes, in its
- * caller's transaction.
- */
-export interface SyncStore extends Store<'sync'>, Counting {
-  ahead(event: IncomingEvent): Ahead;
-  insert(event: IncomingEvent, first: FirstState, lease?: NewLease): Lease | null;
-  known(key: EventKey): KnownEvent;
-  saveAgain(change: DeliveredAgain): void;
-  noteScope(scope: Scope, now: number): void;
-  noteProcessor(processor: NotedProcessor): void;
-  forgetProcessors(seenBy: number): void;
+/** Processors, their types and the events that wait for them. */
+export interface Announcements<M extends Mode> {
+  noteScope(scope: Scope, now: number): Answer<M, void>;
+  /** Also forgets processors that were last seen by `seenBy`. */
+  noteProcessor(processor: NotedProcessor, seenBy: number): Answer<M, void>;
+  indexArrivals(now: number): Answer<M, unknown>;
+  parkedAfter(seq: number, limit: number, handledSince: number): Answer<M, readonly ParkedEvent[]>;
+  /** Leaves out endpoints at which a processor has handled every type since `gone`. */
+  readyTypes(
+    endpoints: Scope['endpoints'],
+    from: TypePosition,
+    gone: number,
+    limit: number,
+  ): Answer<M, readonly ReadyType[]>;
+  waitingOf(types: readonly ReadyType[], dueBy: number, limit: number): Answer<M, WaitingEvents>;
+  /** Also counts them. */
+  ignore(events: readonly WaitingEvent[], now: number): Answer<M, void>;
+  nextInQueues(queues: readonly Queue[], handledSince: number): Answer<M, readonly NextInQueue[]>;
+}
+
+export interface SyncAnnouncements extends Announcements<'sync'> {
   forgetProcessor(name: string): void;
   processorsAfter(since: number): readonly NotedProcessor[];
   handledTypes(): readonly HandledType[];
   isAnybodyThere(since: number): boolean;
-  parkedAfter(seq: number, limit: number, handledSince: number): readonly ParkedEvent[];
-  /** Leaves out endpoints at which a processor has handled every type since `gone`. */
-  readyTypes(endpoints: Scope['endpoints'], from: TypePosition, gone: number, limit: number): readonly ReadyType[];
-  waitingOf(types: readonly ReadyType[], dueBy: number, limit: number): WaitingEvents;
-  ignore(seqs: readonly number[], now: number): void;
   pendingTypes(): readonly PendingType[];
   ignoredTypes(scope: Scope, since: number): readonly TypeTotal[];
+}
+
+/**
+ * An engine that answers immediately. Each operation loads events, lets a plan decide, and saves the changes, in its
+ * caller's transaction.
+ */
+export interface SyncStore extends Store<'sync'>, SyncAnnouncements, Counting {
+  ahead(event: IncomingEvent): Ahead;
+  insert(event: IncomingEvent, first: FirstState, lease?: NewLease): Lease | null;
+  known(key: EventKey): KnownEvent;
+  saveAgain(change: DeliveredAgain): void;
   eventToRerun(key: EventKey, readFrom: Uint8Array | undefined): EventToRerun | undefined;
   toPending(event: EventKey & Pick<EventToRerun, 'entity'>, content: Content, now: number): void;
   /** Processed events with a body; those of an endpoint in the order in which they were processed. */
   prunable(endpoints: Scope['endpoints'], before: number, limit: number): readonly SizedEvent[];
   prune(seqs: readonly number[]): void;
-  nextInQueues(queues: readonly Queue[], handledSince: number): readonly NextInQueue[];
 }
 
-export type Announcements = Pick<
-  SyncStore,
-  | 'noteScope'
-  | 'noteProcessor'
-  | 'forgetProcessors'
-  | 'forgetProcessor'
-  | 'processorsAfter'
-  | 'handledTypes'
-  | 'isAnybodyThere'
-  | 'parkedAfter'
-  | 'readyTypes'
-  | 'waitingOf'
-  | 'ignore'
-  | 'pendingTypes'
-  | 'ignoredTypes'
->;
-
-export interface ClaimProgress {
-  /** the newest event when the claim began: later ones must not keep it from ending */
-  newestSeq: number | null;
+export interface ClaimStep<Claimed> {
+  /** `more` if the claim must continue in another transaction */
+  readonly step: Claimed | 'more';
   /** report these once the transaction is durable */
-  readonly crashed: CrashedEvent[];
+  readonly crashed: readonly CrashedEvent[];
+  /** the newest event when the claim began: later ones must not keep it from ending */
+  readonly newestSeq: number | null;
 }
 
-export function claimDue(
-  store: SyncStore,
+export function* claimDue(
+  store: Store<Mode>,
   request: NumberedClaim,
   limit: number,
-  progress: ClaimProgress,
-): readonly ClaimedEvent[] | 'more' {
-  const state = startClaim(store, request, progress);
-  if (state === 'more') return 'more';
+  newest: number | null = null,
+): Operation<ClaimStep<readonly ClaimedEvent[]>> {
+  const { state, crashed } = yield* startClaim(store, request);
+  if (state === 'more') return { step: 'more', crashed, newestSeq: newest };
   // The oldest event of an entity may have arrived last, so all are indexed before any is claimed.
-  progress.newestSeq ??= store.newestSeq();
-  if (store.indexNew(request.now, progress.newestSeq)) return 'more';
+  const newestSeq = newest ?? (yield* wait(store.newestSeq()));
+  if (yield* wait(store.indexNew(request.now, newestSeq))) return { step: 'more', crashed, newestSeq };
   const plan = new ClaimPlan(request, limit, state);
   const claimed: ClaimedEvent[] = [];
   for (let asked = plan.toLoad(); asked !== null; asked = plan.toLoad()) {
-    const { claimed: chosen, parked } = plan.choose(store.due(asked));
-    if (parked.length > 0) store.apply([{ kind: 'parked', seqs: parked }]);
-    claimed.push(...give(store, chosen, leaseOf(request, { exclusive: true })));
+    const { claimed: chosen, parked } = plan.choose(yield* wait(store.due(asked)));
+    if (parked.length > 0) yield* wait(store.apply([{ kind: 'parked', seqs: parked }]));
+    claimed.push(...(yield* give(store, chosen, leaseOf(request, { exclusive: true }))));
   }
-  return claimed.length === 0 && plan.isCutShort ? 'more' : claimed;
+  return { step: claimed.length === 0 && plan.isCutShort ? 'more' : claimed, crashed, newestSeq };
 }
 
-export function claimOne(
-  store: SyncStore,
+export function* claimOne(
+  store: Store<Mode>,
   key: EventKey,
   request: NumberedClaim,
-  progress: Pick<ClaimProgress, 'crashed'>,
-): ClaimedEvent | 'busy' | 'settled' | 'more' {
-  const state = startClaim(store, request, progress, key);
-  if (state === 'more') return 'more';
-  const event = store.eventToRun(key);
-  const decision = planOne(event, request, state.pauses);
-  if (event === undefined || decision !== 'run') return decision === 'busy' ? 'busy' : 'settled';
-  const [claimed] = give(store, [event], leaseOf(request, { exclusive: false }));
-  return claimed ?? 'settled';
+): Operation<Omit<ClaimStep<ClaimedEvent | 'busy' | 'settled'>, 'newestSeq'>> {
+  const { state, crashed } = yield* startClaim(store, request, key);
+  if (state === 'more') return { step: 'more', crashed };
+  const event = yield* wait(store.eventToRun(key));
+  // A type may have been paused while this claim waited for the event.
+  const { pauses } = store.mayWait ? yield* wait(store.claimState()) : state;
+  const decision = planOne(event, request, pauses);
+  if (event === undefined || decision !== 'run') return { step: decision === 'busy' ? 'busy' : 'settled', crashed };
+  const [claimed = 'settled' as const] = yield* give(store, [event], leaseOf(request, { exclusive: false }));
+  return { step: claimed, crashed };
 }
 
-function startClaim(
-  store: SyncStore,
+function* startClaim(
+  store: Store<Mode>,
   request: NumberedClaim,
-  progress: Pick<ClaimProgress, 'crashed'>,
   onlyFor?: EventKey,
-): ClaimState | 'more' {
+): Operation<{ readonly state: ClaimState | 'more'; readonly crashed: readonly CrashedEvent[] }> {
   const asked = leasesOf(request, onlyFor);
-  let start = store.startClaim(asked);
+  let start = yield* wait(store.startClaim(asked));
   let isBehind = false;
   if (start.isSetBack) {
-    isBehind = store.followClock(request) && onlyFor === undefined;
-    start = store.startClaim(asked);
+    isBehind = (yield* wait(store.followClock(request))) && onlyFor === undefined;
+    start = yield* wait(store.startClaim(asked));
   } else {
-    store.noteTime(request.now);
+    yield* wait(store.noteTime(request.now));
   }
   const { changes, crashed, more } = planLeases(start, request);
-  store.apply(changes);
-  progress.crashed.push(...crashed);
-  if (more || isBehind) return 'more';
-  return changes.length === 0 ? start : store.claimState();
+  yield* wait(store.apply(changes));
+  if (more || isBehind) return { state: 'more', crashed };
+  const isCurrent = changes.length === 0 && asked.lostClaims.length === 0;
+  return { state: isCurrent ? start : yield* wait(store.claimState()), crashed };
 }
 
-function give(
-  store: SyncStore,
-  events: readonly Pick<DueEvent, keyof Parameters<SyncStore['lease']>[0][number] | 'isSuperseded'>[],
+function* give(
+  store: Store<Mode>,
+  events: readonly (Candidate & { readonly isSuperseded: boolean })[],
   lease: NewLease,
-): readonly ClaimedEvent[] {
+): Operation<readonly ClaimedEvent[]> {
   if (events.length === 0) return [];
-  return store.lease(events, lease).map((event, at) => ({ ...event, superseded: events[at]?.isSuperseded === true }));
+  const leased = yield* wait(store.lease(events, lease));
+  return leased.map((event, at) => ({ ...event, superseded: events[at]?.isSuperseded === true }));
 }
 
 export function renewLeases(
@@ -238,15 +250,20 @@ function acceptNew(store: SyncStore, event: IncomingEvent, start: NumberedStart 
 function acceptAgain(store: SyncStore, event: IncomingEvent): Acceptance {
   const { acceptance, change } = planAgain(unchanged(store.known(event)), event);
   store.saveAgain(change);
-  unparkNext(store, change.left, event.receivedAt);
+  runNow(unparkNext(store, change.left, event.receivedAt));
   return acceptance;
 }
 
-function unparkNext(store: SyncStore, left: readonly Queue[], now: number, budget = new Budget()): void {
+function* unparkNext(
+  store: Pick<Store<Mode> & Announcements<Mode>, 'apply' | 'nextInQueues'>,
+  left: readonly Queue[],
+  now: number,
+  budget = new Budget(),
+): Operation<void> {
   const queues = left.filter(({ entity }) => entity !== null);
   if (queues.length === 0) return;
-  const seqs = eventsToUnpark(store.nextInQueues(queues, seenSince(now)), budget);
-  if (seqs.length > 0) store.apply([{ kind: 'unparked', seqs }]);
+  const seqs = eventsToUnpark(yield* wait(store.nextInQueues(queues, seenSince(now))), budget);
+  if (seqs.length > 0) yield* wait(store.apply([{ kind: 'unparked', seqs }]));
 }
 
 export function rerun(
@@ -270,53 +287,40 @@ export function prune(store: SyncStore, endpoints: Scope['endpoints'], before: n
   return events.length;
 }
 
-export function announce(
-  store: SyncStore,
+export function* announce(
+  store: Pick<Store<Mode>, 'noteTime' | 'apply'> & Announcements<Mode>,
   scope: Scope,
   now: number,
   ignoreBefore: number | null,
   sweep: Sweep,
   processor?: ProcessorIdentity,
-): Announced & { readonly sweep: Sweep } {
-  store.noteTime(now);
-  store.noteScope(scope, now);
+): Operation<Announced & { readonly sweep: Sweep }> {
+  yield* wait(store.noteTime(now));
+  yield* wait(store.noteScope(scope, now));
   if (processor !== undefined) {
-    store.noteProcessor({ ...processor, ...scope, seenAt: now });
-    store.forgetProcessors(seenSince(now));
+    yield* wait(store.noteProcessor({ ...processor, ...scope, seenAt: now }, seenSince(now)));
   }
-  store.indexNew(now, Number.MAX_SAFE_INTEGER);
+  yield* wait(store.indexArrivals(now));
   const budget = new Budget();
-  const parked = sweep.parked === null ? null : unparkSome(store, sweep.parked, now, budget);
+  let { parked } = sweep;
+  if (parked !== null) {
+    const plan = planParked(yield* wait(store.parkedAfter(parked, PARKED_BATCH, seenSince(now))), budget);
+    yield* wait(store.apply([{ kind: 'unparked', seqs: plan.unpark }]));
+    yield* unparkNext(store, plan.queues, now, budget);
+    ({ parked } = plan);
+  }
   if (ignoreBefore === null || sweep.ignoring === null) return announced([], { parked, ignoring: null });
-  const { ignored, ignoring } = ignoreSome(store, scope.endpoints, now, ignoreBefore, sweep.ignoring, budget);
-  return announced(ignored, { parked, ignoring });
-}
-
-function unparkSome(store: SyncStore, after: number, now: number, budget: Budget): Sweep['parked'] {
-  const { unpark, queues, parked } = planParked(store.parkedAfter(after, PARKED_BATCH, seenSince(now)), budget);
-  store.apply([{ kind: 'unparked', seqs: unpark }]);
-  unparkNext(store, queues, now, budget);
-  return parked;
-}
-
-function ignoreSome(
-  store: SyncStore,
-  endpoints: Scope['endpoints'],
-  now: number,
-  ignoreBefore: number,
-  from: TypePosition,
-  budget: Budget,
-): { readonly ignored: Announced['ignored']; readonly ignoring: Sweep['ignoring'] } {
-  const ready = store.readyTypes(endpoints, from, goneSince(now, ignoreBefore), TYPES_BATCH);
-  const waiting = store.waitingOf(typesToIgnore(ready, now, ignoreBefore), ignoreBefore, IGNORE_BATCH);
-  const { events, left, ...plan } = planIgnore(ready, waiting, budget);
-  store.ignore(
-    events.map(({ seq }) => seq),
-    now,
+  const gone = goneSince(now, ignoreBefore);
+  const ready = yield* wait(store.readyTypes(scope.endpoints, sweep.ignoring, gone, TYPES_BATCH));
+  const types = typesToIgnore(ready, now, ignoreBefore);
+  const { events, left, ignored, ignoring } = planIgnore(
+    ready,
+    yield* wait(store.waitingOf(types, ignoreBefore, IGNORE_BATCH)),
+    budget,
   );
-  for (const { type } of events) store.counts.countType('ignored', type);
-  unparkNext(store, left, now);
-  return plan;
+  yield* wait(store.ignore(events, now));
+  yield* unparkNext(store, left, now);
+  return announced(ignored, { parked, ignoring });
 }
 
 export function unhandled(store: SyncStore, handledSince: number): UnhandledType[] {

@@ -18,7 +18,7 @@ import {
 import type { Lease, Scope } from '../work.ts';
 import type { Entries, Entry, MemoryHandling } from './memory-events.ts';
 
-type Part = Store<'sync'> & Pick<SyncStore, 'ahead' | 'nextInQueues'>;
+type Part = Store<'sync'> & Pick<SyncStore, 'ahead' | 'indexArrivals' | 'nextInQueues'>;
 
 export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
   /** the newest processed event of each entity */
@@ -68,6 +68,13 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
     isSuspectRunning: entries.all.some(({ isLeased, crashes }) => isLeased && crashes > 0),
   });
 
+  function indexNew(now: number, upTo: number): boolean {
+    for (const { seq, isFresh, dueAt } of entries.all.slice(0, upTo)) {
+      if (isFresh) entries.change(seq, { isFresh: false, dueAt: arrivedBy(dueAt, now) });
+    }
+    return false;
+  }
+
   function apply(change: Change): void {
     switch (change.kind) {
       case 'attempt ended': {
@@ -99,6 +106,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
   }
 
   return {
+    mayWait: false,
     ahead(event) {
       return {
         isCrowded: entries.all.filter(({ isFresh }) => isFresh).length >= MANY_FRESH,
@@ -114,12 +122,8 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       latest = latestTime(latest, now);
     },
     newestSeq: () => entries.all.length,
-    indexNew(now, upTo) {
-      for (const { seq, isFresh, dueAt } of entries.all.slice(0, upTo)) {
-        if (isFresh) entries.change(seq, { isFresh: false, dueAt: arrivedBy(dueAt, now) });
-      }
-      return false;
-    },
+    indexNew,
+    indexArrivals: (now) => indexNew(now, entries.all.length),
     followClock({ now, leaseMs }) {
       const back = setBackBy(latest, now);
       latest = latestTime(0, now);

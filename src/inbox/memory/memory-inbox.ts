@@ -5,28 +5,15 @@
  */
 import { InboxUnavailableError, TransactionError } from '../../errors.ts';
 import { assertLasting } from '../../host/files.ts';
-import { performance } from '../../host/real-timers.ts';
+import { delay, performance } from '../../host/real-timers.ts';
 import { assertOptions, type RulesFor } from '../../option-rules.ts';
 import type { Inbox } from '../contract.ts';
-import type { CrashedEvent, DefaultDatabase } from '../work.ts';
+import type { DefaultDatabase } from '../work.ts';
 import type { StoredEvent } from '../event.ts';
-import {
-  accept,
-  announce,
-  claimDue,
-  claimOne,
-  processors,
-  prune,
-  renewLeases,
-  rerun,
-  settle,
-  settleInTransaction,
-  unhandled,
-  type ClaimProgress,
-  refuseAsyncFunction,
-  refusePromise,
-} from '../queue-operations.ts';
-import { WHOLE_SWEEP, type Sweep, isInScope, seenSince, ignoredTypes } from '../rules/processors.ts';
+import { pendingListeners } from '../pending-events.ts';
+import { callsByMoves, runMove } from '../queue-moves.ts';
+import { processors, refuseAsyncFunction, refusePromise, settleInTransaction, unhandled } from '../queue-operations.ts';
+import { isInScope, seenSince, ignoredTypes } from '../rules/processors.ts';
 import { processedBy, isRunning } from '../rules/attempt.ts';
 import { occurrencesOf } from '../rules/accept.ts';
 import type { SqliteDatabase } from '../sqlite/opening/database.ts';
@@ -70,26 +57,24 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   assertLasting('memoryInbox', ephemeral);
   const entries = new Entries();
   const store = memoryStore(entries);
-  const sweeps = new Map<string, Sweep>();
-  const listeners = new Set<() => void>();
-  const notify = (): void => {
-    for (const listener of listeners) listener();
-  };
+  const { notify, onPending } = pendingListeners();
   let closed = false;
 
   async function close(): Promise<void> {
     closed = true;
+    await delay(0); // earlier calls are answered first
   }
 
   return {
-    async accept(event, deadline, start) {
-      if (closed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
-      if (performance.now() > deadline) throw new InboxUnavailableError('DEADLINE', 'the deadline has passed');
-      const acceptance = accept(store, event, start);
-      const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
-      if (isWaiting || acceptance.replaced) notify();
-      return acceptance;
-    },
+    ...callsByMoves({
+      async submit(move, _, deadline) {
+        if (closed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
+        if (performance.now() > deadline) throw new InboxUnavailableError('DEADLINE', 'the deadline has passed');
+        return runMove(store, move);
+      },
+      run: async (move) => runMove(store, move),
+      notify,
+    }),
     async get(key) {
       const entry = entries.find(key);
       return entry === undefined ? null : shown(entry);
@@ -97,26 +82,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     async list({ after = 0, limit = 100 } = {}) {
       return entries.all.slice(after, after + limit).map(shown);
     },
-    async claim(request, limit, tell = () => {}) {
-      const progress: ClaimProgress = { newestSeq: null, crashed: [] };
-      for (;;) {
-        const step = claimDue(store, request, limit, progress);
-        if (step === 'more') continue;
-        tell(progress.crashed);
-        return step;
-      }
-    },
-    async claimOne(key, request, tell = () => {}) {
-      const crashed: CrashedEvent[] = [];
-      for (;;) {
-        const step = claimOne(store, key, request, { crashed });
-        if (step === 'more') continue;
-        tell(crashed);
-        return step;
-      }
-    },
-    renew: async (leases, now, leaseMs, isClosing) => renewLeases(store, leases, now, leaseMs, isClosing),
-    settle: async (lease, settlement, now) => settle(store, lease, settlement, now),
     async transaction(lease, work, { now, signal, skipped }) {
       refuseAsyncFunction(work);
       signal.throwIfAborted();
@@ -133,28 +98,11 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       });
       return times.length === 0 ? null : Math.min(...times);
     },
-    async announce(scope, now, ignoreBefore, processor) {
-      const whose = JSON.stringify(scope);
-      const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const { sweep, ...announced } = announce(store, scope, now, ignoreBefore, from, processor);
-      sweeps.set(whose, sweep);
-      return announced;
-    },
-    leave: async (processor) => store.forgetProcessor(processor),
     processors: async (now) => processors(store, now),
     unhandled: async (now, handledSince = seenSince(now)) => unhandled(store, handledSince),
     ignoredSince: async (scope, since, now) => ignoredTypes(store.ignoredTypes(scope, since), now),
-    onPending(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onPending,
     attempts: async (key) => [...(entries.find(key)?.attempts ?? [])],
-    async rerun(key, content, now, readFrom) {
-      const moved = rerun(store, key, content, now, readFrom);
-      if (moved) notify();
-      return moved;
-    },
-    prune: async (endpoints, processedBefore, limit) => prune(store, endpoints, processedBefore, limit),
     close,
     [Symbol.asyncDispose]: close,
   };

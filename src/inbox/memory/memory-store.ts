@@ -1,4 +1,4 @@
-import type { Announcements, SyncStore } from '../queue-operations.ts';
+import type { SyncAnnouncements, SyncStore } from '../queue-operations.ts';
 import { firstStateOf, hashOf } from '../rules/accept.ts';
 import { isAmong, isInScope, wasSeenAfter, type HandledType, type ReadyType } from '../rules/processors.ts';
 import { memoryClaims } from './memory-claims.ts';
@@ -65,7 +65,10 @@ export function memoryStore(entries: Entries): SyncStore {
 }
 
 /** No type is ever paused in memory. */
-function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Announcements {
+function memoryAnnouncements(
+  entries: Entries,
+  handling: MemoryHandling,
+): Omit<SyncAnnouncements, 'indexArrivals' | 'nextInQueues'> {
   return {
     noteScope({ endpoints, types, named = [] }, now) {
       for (const endpoint of endpoints === '*' ? ['*'] : endpoints) {
@@ -76,11 +79,9 @@ function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Announ
         }
       }
     },
-    noteProcessor(processor) {
-      handling.running = [...handling.running.filter(({ name }) => name !== processor.name), processor];
-    },
-    forgetProcessors(seenBy) {
-      handling.running = handling.running.filter(({ seenAt }) => seenAt > seenBy);
+    noteProcessor(processor, seenBy) {
+      const others = handling.running.filter(({ name, seenAt }) => name !== processor.name && seenAt > seenBy);
+      handling.running = [...others, processor];
     },
     forgetProcessor(forgotten) {
       handling.running = handling.running.filter(({ name }) => name !== forgotten);
@@ -122,8 +123,8 @@ function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Announ
       const events = waiting.slice(0, limit);
       return { events, endedAt: events.length === limit ? (events.at(-1) ?? null) : null };
     },
-    ignore(seqs, now) {
-      for (const seq of seqs) entries.change(seq, { state: 'ignored', settledAt: now, isParked: false });
+    ignore(events, now) {
+      for (const { seq } of events) entries.change(seq, { state: 'ignored', settledAt: now, isParked: false });
     },
     pendingTypes: () =>
       totalsOf(entries.all.filter(({ state }) => state === 'pending')).map((total) => ({

@@ -92,6 +92,21 @@ export interface TypePosition {
 
 export const WHOLE_SWEEP: Sweep = { parked: 0, ignoring: { endpoint: null, from: '' } };
 
+/** Each announcement of a scope continues the last one. */
+export function continuedSweeps() {
+  const sweeps = new Map<string, Sweep>();
+  return async (
+    scope: Scope,
+    announce: (from: Sweep) => Promise<Announced & { readonly sweep: Sweep }>,
+  ): Promise<Announced> => {
+    const key = JSON.stringify(scope);
+    const { sweep, ...announced } = await announce(sweeps.get(key) ?? WHOLE_SWEEP);
+    // Only a commit makes it true.
+    sweeps.set(key, sweep);
+    return announced;
+  };
+}
+
 export function announced(
   ignored: Announced['ignored'],
   { parked, ignoring }: Sweep,

@@ -1,88 +1,12 @@
 import { InboxOpenError, InboxUnavailableError } from '../../errors.ts';
-import { wallTime } from '../../host/real-timers.ts';
-import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
+import type { EventKey, StoredEvent } from '../event.ts';
 import { unavailable, type CommitOutcome } from '../group-commit.ts';
-import {
-  accept,
-  announce,
-  claimDue,
-  claimOne,
-  processors,
-  prune,
-  renewLeases,
-  rerun,
-  settle,
-  unhandled,
-  type ClaimProgress,
-  type SyncStore,
-} from '../queue-operations.ts';
-import { type Sweep, seenSince, ignoredTypes } from '../rules/processors.ts';
-import type { NumberedClaim, NumberedStart } from '../rules/claim.ts';
-import type { Attempt, CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
+import { processors, unhandled } from '../queue-operations.ts';
+import { seenSince, ignoredTypes } from '../rules/processors.ts';
+import type { Attempt, Scope } from '../work.ts';
 import { nextDue, type Statements } from './engine/sqlite-store.ts';
 import { isBusy, isRowFault } from './opening/database.ts';
 import { attemptOf, storedEvent, type EventRow } from './sql/rows.ts';
-
-/**
- * Moves as data that can be sent to another thread. A move may wait while a lock is held or the machine sleeps: `ms` is
- * by how much the clock has moved. Leases and backoffs begin when they are written.
- */
-const moves = {
-  accept: (store: SyncStore, ms: number, event: IncomingEvent, start?: NumberedStart) =>
-    accept(store, event, start && { ...start, now: start.now + ms }),
-
-  claim(store: SyncStore, ms: number, request: NumberedClaim, limit: number, newestSeq: ClaimProgress['newestSeq']) {
-    const progress: ClaimProgress = { newestSeq, crashed: [] };
-    const step = claimDue(store, claimedLater(request, ms), limit, progress);
-    return { step, ...progress };
-  },
-
-  claimOne(store: SyncStore, ms: number, key: EventKey, request: NumberedClaim) {
-    const crashed: CrashedEvent[] = [];
-    return { step: claimOne(store, key, claimedLater(request, ms), { crashed }), crashed };
-  },
-
-  renew: (store: SyncStore, ms: number, leases: readonly Lease[], now: number, leaseMs: number, isClosing: boolean) =>
-    renewLeases(store, leases, now + ms, leaseMs, isClosing),
-
-  settle(store: SyncStore, ms: number, lease: Lease, settlement: Settlement, now: number, again: boolean) {
-    const hasBackoff = 'dueAt' in settlement && settlement.dueAt !== undefined;
-    const settled = hasBackoff ? { ...settlement, dueAt: settlement.dueAt + ms } : settlement;
-    return settle(store, lease, settled, now + ms, again);
-  },
-
-  announce(
-    store: SyncStore,
-    ms: number,
-    scope: Scope,
-    now: number,
-    ignoreBefore: number | null,
-    from: Sweep,
-    processor: ProcessorIdentity | undefined,
-  ) {
-    const before = ignoreBefore === null ? null : ignoreBefore + Math.min(0, ms);
-    return announce(store, scope, now + ms, before, from, processor);
-  },
-
-  leave: (store: SyncStore, _: number, processor: string) => store.forgetProcessor(processor),
-
-  rerun: (
-    store: SyncStore,
-    ms: number,
-    key: EventKey,
-    content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
-    now: number,
-    readFrom: Uint8Array | undefined,
-  ) => rerun(store, key, content, now + ms, readFrom),
-
-  prune: (store: SyncStore, _: number, endpoints: Scope['endpoints'], processedBefore: number, limit: number) =>
-    prune(store, endpoints, processedBefore, limit),
-};
-
-/** Holders could not renew while the claim waited, so leases that expired meanwhile do not count. */
-function claimedLater({ now, expiredBy = now, ...request }: NumberedClaim, ms: number): NumberedClaim {
-  return { ...request, now: now + ms, expiredBy };
-}
 
 const reads = {
   get(statements: Statements, { id, endpoint }: EventKey): StoredEvent | null {
@@ -104,15 +28,6 @@ function stored({ queue }: Statements, row: EventRow): StoredEvent {
   return storedEvent(row, queue.redeliveries.get(row.seq), queue.conflict.get(row.seq));
 }
 
-export type MoveName = keyof typeof moves;
-export type MoveGiven<Name extends MoveName> = (typeof moves)[Name] extends (
-  store: SyncStore,
-  ms: number,
-  ...given: infer Given
-) => unknown
-  ? Given
-  : never;
-export type MoveResult<Name extends MoveName> = ReturnType<(typeof moves)[Name]>;
 export type ReadName = keyof typeof reads;
 export type ReadGiven<Name extends ReadName> = (typeof reads)[Name] extends (
   statements: Statements,
@@ -122,28 +37,8 @@ export type ReadGiven<Name extends ReadName> = (typeof reads)[Name] extends (
   : never;
 export type ReadResult<Name extends ReadName> = ReturnType<(typeof reads)[Name]>;
 
-export interface Move {
-  readonly name: MoveName;
-  readonly given: readonly unknown[];
-  /** by `wallTime()`, which all threads share */
-  readonly askedAt: number;
-}
-
-export function runMove({ store }: Statements, { name, given, askedAt }: Move): unknown {
-  const move = moves[name] as (store: SyncStore, ms: number, ...given: readonly unknown[]) => unknown;
-  return move(store, waitedSince(askedAt), ...given);
-}
-
 export function runRead(statements: Statements, name: ReadName, given: readonly unknown[]): unknown {
   return (reads[name] as (statements: Statements, ...given: readonly unknown[]) => unknown)(statements, ...given);
-}
-
-const MOMENT_MS = 250;
-
-/** By how much the clock has moved since then; negative if it was set back. */
-export function waitedSince(askedAt: number): number {
-  const waited = wallTime() - askedAt;
-  return Math.abs(waited) < MOMENT_MS ? 0 : waited;
 }
 
 export interface Transactions {

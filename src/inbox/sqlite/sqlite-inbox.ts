@@ -8,30 +8,16 @@ import { assertLasting, whyNoPath } from '../../host/files.ts';
 import { loggerOf, type Logger } from '../../host/logger.ts';
 import { ownContext } from '../../host/own-context.ts';
 import { isPostgresUrl } from '../../host/postgres-url.ts';
-import { wallTime } from '../../host/real-timers.ts';
 import { assertOptions, assertAlone, kindOf, positive, type RulesFor } from '../../option-rules.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
 import { runUpkeep } from '../operator/turns.ts';
-import type { ClaimProgress } from '../queue-operations.ts';
-import { WHOLE_SWEEP, type Sweep } from '../rules/processors.ts';
+import { pendingListeners } from '../pending-events.ts';
+import { callsByMoves, runMove, type Move } from '../queue-moves.ts';
 import { GroupCommit } from '../group-commit.ts';
-import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import { effectTransaction } from './effect-transaction.ts';
-import {
-  commitGroup,
-  runMove,
-  runRead,
-  type Move,
-  type MoveGiven,
-  type MoveName,
-  type MoveResult,
-  type ReadGiven,
-  type ReadName,
-  type ReadResult,
-  type Work,
-} from './jobs.ts';
+import { commitGroup, runRead, type ReadGiven, type ReadName, type ReadResult, type Work } from './jobs.ts';
 import { fileOf, isConnectionFault, type SqliteDatabase } from './opening/database.ts';
 import { logGone, whyNoSecondConnection, whyNoSecondReader } from './opening/files-in-use.ts';
 import { absolutePath, whyTemporaryDataFails } from './opening/open.ts';
@@ -83,7 +69,6 @@ export interface SqliteInboxOptions {
 
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-const OVERHEAD_BYTES = 512;
 
 /**
  * Opens an inbox in SQLite, in its own file or in your database, beside your tables. Several processes on one machine
@@ -131,11 +116,7 @@ export function sqliteInbox(
   const noTemporaryFiles = isAdopted ? whyTemporaryDataFails(source.database) : null;
   if (noTemporaryFiles !== null) warn(noTemporaryFiles, NO_TEMPORARY_FILES);
 
-  const listeners = new Set<() => void>();
-  const notify = (): void => {
-    for (const listener of listeners) listener();
-  };
-
+  const { notify, onPending } = pendingListeners();
   const access = accessOf(
     connection,
     { submitMove: (work) => (threads === null ? commits : borrowed).submitMove(work) },
@@ -216,18 +197,6 @@ export function sqliteInbox(
     return givenUp === null;
   }
 
-  function move<Name extends MoveName>(name: Name, ...given: MoveGiven<Name>): Promise<MoveResult<Name>> {
-    return moveSince(wallTime(), name, ...given);
-  }
-
-  function moveSince<Name extends MoveName>(
-    askedAt: number,
-    name: Name,
-    ...given: MoveGiven<Name>
-  ): Promise<MoveResult<Name>> {
-    return commits.submitMove({ name, given, askedAt }) as Promise<MoveResult<Name>>; // what the move of that name returns
-  }
-
   async function read<Name extends ReadName>(name: Name, ...given: ReadGiven<Name>): Promise<ReadResult<Name>> {
     const found = await inThread(
       (running) => running.read(name, given),
@@ -242,9 +211,6 @@ export function sqliteInbox(
     connection.close();
   }
 
-  const sweeps = new Map<string, Sweep>();
-  const claims = new UnconfirmedClaims({ bits: 32 });
-  const settlements = new UnconfirmedSettlements();
   const operations = threads?.operations ?? here;
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= stop());
@@ -252,19 +218,11 @@ export function sqliteInbox(
   return {
     ...(!inMemory && { file }),
     operations,
-    async accept(event, deadline, start) {
-      const bytes = event.body.byteLength + OVERHEAD_BYTES;
-      const accepted = (...given: MoveGiven<'accept'>) =>
-        commits.submit({ name: 'accept', given, askedAt: wallTime() }, bytes, deadline) as Promise<
-          MoveResult<'accept'>
-        >;
-      const acceptance = await (start === undefined
-        ? accepted(event)
-        : claims.start(start, (numbered) => accepted(event, numbered)));
-      const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
-      if (isWaiting || acceptance.replaced) notify();
-      return acceptance;
-    },
+    ...callsByMoves({
+      submit: (move, bytes, deadline) => commits.submit(move, bytes, deadline),
+      run: (move) => commits.submitMove(move),
+      notify,
+    }),
     async get(key) {
       const event = await read('get', key);
       return event === null ? null : withBuffers(event);
@@ -272,60 +230,14 @@ export function sqliteInbox(
     async list({ after = 0, limit = 100 } = {}) {
       return (await read('list', after, limit)).map(withBuffers);
     },
-    async claim(request, limit, tell = () => {}) {
-      const askedAt = wallTime();
-      let newest: ClaimProgress['newestSeq'] = null;
-      for (;;) {
-        const { step, crashed, newestSeq } = await claims.claim(request, (numbered) =>
-          moveSince(askedAt, 'claim', numbered, limit, newest),
-        );
-        tell(crashed);
-        if (step !== 'more') return step;
-        newest = newestSeq;
-      }
-    },
-    async claimOne(key, request, tell = () => {}) {
-      const askedAt = wallTime();
-      for (;;) {
-        const { step, crashed } = await claims.claim(request, (numbered) =>
-          moveSince(askedAt, 'claimOne', key, numbered),
-        );
-        tell(crashed);
-        if (step !== 'more') return step;
-      }
-    },
-    async renew(leases, now, leaseMs, isClosing = false) {
-      const held = await move('renew', leases, now, leaseMs, isClosing);
-      // A thread answers with copies, and the caller compares its leases by identity.
-      return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
-    },
-    settle: (lease, settlement, now) =>
-      settlements.settle(lease, (again) => move('settle', lease, settlement, now, again)),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
-    async announce(scope, now, ignoreBefore, processor) {
-      const whose = JSON.stringify(scope);
-      const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const { sweep, ...announced } = await move('announce', scope, now, ignoreBefore, from, processor);
-      sweeps.set(whose, sweep);
-      return announced;
-    },
-    leave: (processor) => move('leave', processor),
     processors: (now) => read('processors', now),
-    async rerun(key, content, now, readFrom) {
-      const moved = await move('rerun', key, content, now, readFrom);
-      if (moved) notify();
-      return moved;
-    },
-    prune: (endpoints, processedBefore, limit) => move('prune', endpoints, processedBefore, limit),
     nextDue: (scope) => read('nextDue', scope),
     unhandled: (now, handledSince) => read('unhandled', now, handledSince),
     ignoredSince: (scope, since, now) => read('ignoredSince', scope, since, now),
     attempts: (key) => read('attempts', key),
     upkeep: (how) => runUpkeep(operations, how),
-    onPending(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onPending,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -338,7 +250,7 @@ const NO_TEMPORARY_FILES =
 type Job = Move | Work;
 
 function workOf(job: Job): Work {
-  return typeof job === 'function' ? job : (statements) => runMove(statements, job);
+  return typeof job === 'function' ? job : ({ store }) => runMove(store, job);
 }
 
 /** better-sqlite3 returns each body as a Buffer, and a thread as a Uint8Array. */

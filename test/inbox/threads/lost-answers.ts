@@ -1,7 +1,7 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
-import type { MoveName } from '../../../src/inbox/sqlite/jobs.ts';
+import type { MoveName } from '../../../src/inbox/queue-moves.ts';
 import { unpackMoves, type PackedMoves } from '../../../src/inbox/sqlite/threads/messages.ts';
 
 const workerThreads = createRequire(import.meta.url)('node:worker_threads') as { Worker: typeof Worker };

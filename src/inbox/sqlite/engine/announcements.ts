@@ -1,4 +1,4 @@
-import type { Announcements } from '../../queue-operations.ts';
+import type { SyncAnnouncements } from '../../queue-operations.ts';
 import {
   type ReadyType,
   isAmong,
@@ -12,15 +12,16 @@ import type { Scope } from '../../work.ts';
 import { type NamedStatements, distinctTypes, READY } from '../sql/named-statements.ts';
 import type { TypeRow } from '../sql/rows.ts';
 import { statement } from '../sql/statement.ts';
-import { holdingTypesOf, pausesOf, readyEndpoints } from './entity-queue.ts';
+import { indexNew } from './clock.ts';
+import { holdingTypesOf, nextInQueue, pausesOf, readyEndpoints } from './entity-queue.ts';
 
 /** Senders choose the types, so any number may exist. */
 const TYPES = 200;
 
 const UNHANDLED = "state = 'ignored' AND body IS NOT NULL";
 
-export function announcements(statements: NamedStatements): Announcements {
-  const { database, moves, queue } = statements;
+export function announcements(statements: NamedStatements): SyncAnnouncements {
+  const { counts, database, moves, queue } = statements;
 
   const lastSeenOf = (endpoint: string, type: string): number | null => queue.lastSeen.one({ endpoint, type }).at;
 
@@ -30,11 +31,12 @@ export function announcements(statements: NamedStatements): Announcements {
         for (const endpoint of endpoints === '*' ? ['*'] : endpoints) queue.noteHandled.run({ endpoint, type, now });
       }
     },
-    noteProcessor({ name, endpoints, types, startedAt, seenAt }) {
+    noteProcessor({ name, endpoints, types, startedAt, seenAt }, seenBy) {
       const scope = { endpoints: JSON.stringify(endpoints), types: JSON.stringify(types) };
       queue.noteProcessor.run({ name, ...scope, startedAt, seenAt });
+      queue.forgetProcessors.run(seenBy);
     },
-    forgetProcessors: (seenBy) => void queue.forgetProcessors.run(seenBy),
+    indexArrivals: (now) => indexNew(statements, now, Number.MAX_SAFE_INTEGER),
     forgetProcessor: (name) => void queue.forgetProcessor.run(name),
     processorsAfter: (since) =>
       queue.processorsAfter.all(since).map((row) => ({
@@ -72,6 +74,8 @@ export function announcements(statements: NamedStatements): Announcements {
       }
       return found;
     },
+    nextInQueues: (queues, handledSince) =>
+      queues.map((each) => nextInQueue(statements, each, holdingTypesOf(statements, each.endpoint, handledSince))),
     waitingOf(types, dueBy, limit) {
       const events: WaitingEvent[] = [];
       for (const { endpoint, type } of types) {
@@ -81,8 +85,11 @@ export function announcements(statements: NamedStatements): Announcements {
       }
       return { events, endedAt: null };
     },
-    ignore(seqs, now) {
-      for (const seq of seqs) moves.toIgnored.run({ seq, now });
+    ignore(events, now) {
+      for (const { seq, type } of events) {
+        moves.toIgnored.run({ seq, now });
+        counts.countType('ignored', type);
+      }
     },
     pendingTypes() {
       const pauses = pausesOf(statements);

@@ -55,11 +55,10 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
   });
 
   return {
+    mayWait: false,
     counts,
     ...announcements(statements),
     ...deliveries(statements, index),
-    nextInQueues: (queues, handledSince) =>
-      queues.map((each) => nextInQueue(statements, each, holdingTypesOf(statements, each.endpoint, handledSince))),
     followClock: (request) => followClock(statements, request),
     noteTime: (now) => noteTime(statements, now),
     newestSeq: () => newestSeq(database),

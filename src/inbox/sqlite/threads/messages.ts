@@ -9,7 +9,7 @@ import {
 import type { Acceptance, IncomingEvent } from '../../event.ts';
 import type { NumberedStart } from '../../rules/claim.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
-import type { Move, MoveGiven } from '../jobs.ts';
+import type { Move, MoveGiven } from '../../queue-moves.ts';
 
 /** The body is in the buffer of its group, and ends at `end`. */
 type PackedEvent = readonly [

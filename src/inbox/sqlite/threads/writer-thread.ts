@@ -4,7 +4,8 @@
  * @module
  */
 import { GroupCommit, type CommitOutcome } from '../../group-commit.ts';
-import { commitGroup, type Work, runMove, runRead, type Move, type ReadName } from '../jobs.ts';
+import { commitGroup, type Work, runRead, type ReadName } from '../jobs.ts';
+import { runMove, type Move } from '../../queue-moves.ts';
 import { ownConnection } from '../connection.ts';
 import { counts } from '../../operator/counts.ts';
 import { marks } from '../../operator/marks.ts';
@@ -53,7 +54,11 @@ function commit(moves: readonly Move[], isAgain: boolean): readonly CommitOutcom
   if (wasBusy && !isAgain) return moves.map(() => 'busy');
   const outcomes = commitGroup(
     connection,
-    moves.map((move) => (statements: Statements) => runMove(statements, move)),
+    moves.map(
+      (move) =>
+        ({ store }: Statements) =>
+          runMove(store, move),
+    ),
   );
   wasBusy = outcomes.includes('busy');
   return outcomes;
