@@ -290,10 +290,10 @@ describe('options that cannot work are refused at creation:', () => {
     ['concurrency', { concurrency: 0 }],
     ['timeoutMs', { timeoutMs: 2 ** 31 }],
     ['leaseMs', { leaseMs: -1 }],
-    ['retry.attempts', { retry: { attempts: 0 } }],
-    ['retry.baseMs', { retry: { baseMs: Number.NaN } }],
-    ['retry.baseMs', { retry: { baseMs: -1 } }],
-    ['retry.maxMs', { retry: { maxMs: -1 } }],
+    ['retry: attempts', { retry: { attempts: 0 } }],
+    ['retry: baseMs', { retry: { baseMs: Number.NaN } }],
+    ['retry: baseMs', { retry: { baseMs: -1 } }],
+    ['retry: maxMs', { retry: { maxMs: -1 } }],
   ])('%s of %j', (name, processing) => {
     expect(() => processor({}, { processing })).toThrow(name);
   });
