@@ -95,7 +95,7 @@ it.each([
   ['a later retry', /RetryLaterError\(\{ afterMs \}\)/],
   ['nothing to do', /ctx\.skip\(.*docs\/handling\.md#skip-an-event-ctxskip/],
   ['hooks', /docs\/handling\.md#hooks-for-alerts\) `onFailed`, `onDead`, `onConflict` and `onSilent`/],
-  ['traces', /\[OpenTelemetry\]\(docs\/handling\.md#traces\)/],
+  ['traces', /\[OpenTelemetry\]\(docs\/handling\.md#opentelemetry\)/],
   ['own types', /docs\/handling\.md#your-own-types-and-fields/],
   ['alerts and panels', /\[Prometheus and Grafana\]\(docs\/monitoring\/README\.md\)/],
   ['a pause', /\[pause\]\(docs\/operations\.md#pause-a-type\)/],

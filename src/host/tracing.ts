@@ -1,6 +1,8 @@
 import { ConfigurationError } from '../errors.ts';
 import { kindOf } from '../option-rules.ts';
 import { oneLine } from '../printable.ts';
+import { measuringBy, messagingAttributes, type Measured, type MetricsApi } from './measuring.ts';
+import { performance } from './real-timers.ts';
 
 type ReadHeader = (name: string) => string | null | undefined;
 
@@ -61,15 +63,17 @@ export function tracingBy(api: OpenTelemetryApi | undefined): Tracing | null {
       `${what} Write import * as openTelemetry from '@opentelemetry/api'.`,
     );
   }
+  const measure = measuringBy(api.metrics);
   const tracer = (): ReturnType<typeof api.trace.getTracer> => api.trace.getTracer('hookbox');
 
   return {
     receive(endpoint, header) {
-      return opened(api, () => {
+      const measured = { operation: 'receive', endpoint } as const;
+      return opened(api, measure, measured, () => {
         const active = api.context.active();
         const isTraced = api.trace.getSpan(active as never) !== undefined;
         const parent = isTraced || header === undefined ? active : extracted(api, active, header);
-        const attributes = attributesOf('receive', 'send', endpoint);
+        const attributes = messagingAttributes('receive', 'send', endpoint);
         return {
           span: tracer().startSpan(`receive ${endpoint}`, { kind: PRODUCER, attributes }, parent as never),
           parent,
@@ -77,11 +81,12 @@ export function tracingBy(api: OpenTelemetryApi | undefined): Tracing | null {
       });
     },
     handle({ endpoint, id, type, attempt, trace }, isInline) {
-      return opened(api, () => {
+      const measured = { operation: 'handle', endpoint, type } as const;
+      return opened(api, measure, measured, () => {
         const parent = api.context.active();
         const link = trace === undefined ? null : linkTo(api, trace);
         const attributes = {
-          ...attributesOf('handle', 'process', endpoint),
+          ...messagingAttributes('handle', 'process', endpoint),
           'messaging.message.id': id,
           'hookbox.event.type': oneLine(type),
           'hookbox.attempt': attempt,
@@ -93,35 +98,30 @@ export function tracingBy(api: OpenTelemetryApi | undefined): Tracing | null {
   };
 }
 
-function attributesOf(name: string, type: string, endpoint: string): Record<string, string | number | boolean> {
-  return {
-    'messaging.system': 'hookbox',
-    'messaging.operation.name': name,
-    'messaging.operation.type': type,
-    'messaging.destination.name': endpoint,
-  };
-}
-
 function extracted(api: OpenTelemetryApi, active: unknown, header: ReadHeader): unknown {
   return api.propagation.extract(active as never, { header }, GETTER);
 }
 
-const NO_SPAN: OpenSpan = { trace: null, run: (work) => work(), end() {} };
-
-function opened(api: OpenTelemetryApi, start: () => { readonly span: SpanApi; readonly parent: unknown }): OpenSpan {
+function opened(
+  api: OpenTelemetryApi,
+  measure: (measured: Measured) => void,
+  measured: Pick<Measured, 'operation' | 'endpoint' | 'type'>,
+  start: () => { readonly span: SpanApi; readonly parent: unknown },
+): OpenSpan {
+  const startedAt = performance.now();
   const begun = quietly(() => {
     const { span, parent } = start();
     return { span, inside: api.trace.setSpan(parent as never, span as never) };
   });
-  if (begun === undefined) return NO_SPAN;
-  const { span, inside } = begun;
+  const span = begun?.span;
   let isOver = false;
   return {
-    trace: quietly(() => written(span)) ?? null,
+    trace: span === undefined ? null : (quietly(() => written(span)) ?? null),
     run<T>(work: () => T): T {
+      if (begun === undefined) return work();
       let result: { readonly value: T } | { readonly thrown: unknown } | undefined;
       quietly(() =>
-        api.context.with(inside as never, () => {
+        api.context.with(begun.inside as never, () => {
           try {
             result = { value: work() };
           } catch (thrown) {
@@ -136,6 +136,10 @@ function opened(api: OpenTelemetryApi, start: () => { readonly span: SpanApi; re
     end({ id, outcome, errorType, isError = false, message }) {
       if (isOver) return;
       isOver = true;
+      const seconds = (performance.now() - startedAt) / 1_000;
+      const about = { ...measured, ...(errorType !== undefined && { errorType }) };
+      quietly(() => measure({ ...about, outcome, seconds }));
+      if (span === undefined) return;
       quietly(() => {
         if (id !== undefined) span.setAttribute('messaging.message.id', id);
         span.setAttribute('hookbox.outcome', outcome);
@@ -190,6 +194,8 @@ export interface OpenTelemetryApi {
   readonly propagation: {
     extract(context: never, carrier: unknown, getter: HeaderGetter): unknown;
   };
+  /** Absent before version 1.3 of `@opentelemetry/api`. */
+  readonly metrics?: MetricsApi;
   createTraceState(written: string): unknown;
 }
 
