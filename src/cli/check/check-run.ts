@@ -57,7 +57,7 @@ export class CheckRun {
     this.settings = settings;
     this.retries = new PatientRetries(signal);
     this.#limits = { patienceMs: deadlineMs + Math.max(deadlineMs, LEAST_PATIENCE_MS), signal };
-    this.effects = effects === undefined ? null : new Effects(effects, this.#limits);
+    this.effects = effects === undefined ? null : effectsAt(effects, this.#limits);
   }
 
   /** Builds a valid event about a new order or cart. The fields of `more` are added to the envelope, or replace its fields. */
@@ -185,41 +185,33 @@ export interface NoCount {
   readonly why: string;
 }
 
-export class Effects {
-  readonly #template: string;
-  readonly #agent: Agent;
-  readonly #limits: Limits;
+export type Effects = ReturnType<typeof effectsAt>;
 
-  constructor(template: string, limits: Limits) {
-    this.#template = template;
-    this.#limits = limits;
-    this.#agent = agentFor(this.#urlFor('evt_check'));
-  }
+/** @param template - contains `{id}` */
+function effectsAt(template: string, limits: Limits) {
+  const urlFor = (id: string): URL => new URL(template.replaceAll('{id}', encodeURIComponent(id)));
+  const agent = agentFor(urlFor('evt_check'));
 
-  async of(id: string): Promise<Effect | NoCount> {
-    const answer = await exchange(this.#urlFor(id), { method: 'GET', agent: this.#agent }, this.#limits);
+  async function of(id: string): Promise<Effect | NoCount> {
+    const answer = await exchange(urlFor(id), { method: 'GET', agent }, limits);
     if (answer.status === null) return { why: answer.message };
     if (answer.status !== 200) return { why: `it returned ${answer.status}` };
     const why = 'it did not return a number, {"count": n} or {"rows": n, "count": n}';
     return effectIn(answer.body) ?? { why };
   }
 
-  async onceThere(id: string, withinMs: number, counted: (effect: Effect) => number): Promise<Effect | NoCount> {
-    const giveUpAt = performance.now() + withinMs;
-    for (;;) {
-      const effect = await this.of(id);
-      if ('why' in effect || counted(effect) > 0 || performance.now() > giveUpAt) return effect;
-      await delay(50, undefined, { signal: this.#limits.signal });
-    }
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-
-  #urlFor(id: string): URL {
-    return new URL(this.#template.replaceAll('{id}', encodeURIComponent(id)));
-  }
+  return {
+    of,
+    async onceThere(id: string, withinMs: number, counted: (effect: Effect) => number): Promise<Effect | NoCount> {
+      const giveUpAt = performance.now() + withinMs;
+      for (;;) {
+        const effect = await of(id);
+        if ('why' in effect || counted(effect) > 0 || performance.now() > giveUpAt) return effect;
+        await delay(50, undefined, { signal: limits.signal });
+      }
+    },
+    close: () => agent.destroy(),
+  };
 }
 
 function effectIn(text: string): Effect | null {

@@ -178,7 +178,7 @@ export type ScenarioDelivery = Scenario['deliveries'][number];
 export type HandlerBehaviour = z.output<typeof behaviour>;
 export type AttemptFaults = z.output<typeof attemptFaults>;
 
-export interface LoadedScenario {
+interface LoadedScenario {
   readonly name: string;
   readonly scenario: Scenario;
 }

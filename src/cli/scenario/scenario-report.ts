@@ -12,7 +12,7 @@ import { faultsIn, statusOf, sum, verdictsOn, type Verdict } from './scenario-ve
 import { loadScenario, type Scenario } from './scenario-file.ts';
 import { ownReceiver, remoteReceiver, type ScenarioReceiver } from './scenario-receivers.ts';
 
-export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {
+interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {
   readonly to?: string;
   readonly endpoint: string;
   readonly seed?: number;

@@ -26,7 +26,7 @@ import { exportedSchemas, importOwn, insideDefault, isRecord, whyInvalid } from 
 import { createForwarder, FORWARDED_HEADER, type Forwarded } from './forwarder.ts';
 import { reporter, type AttemptReport, type DeliveryReport, type Output } from './serve-reports.ts';
 
-export interface ServeOptions extends ListenOptions, DbOptions {
+interface ServeOptions extends ListenOptions, DbOptions {
   readonly path: string;
   readonly secret: string | null | undefined;
   readonly handlers?: Handlers;

@@ -1,11 +1,6 @@
 import { brotliDecompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib';
-import { mistakes, type Found, type Mistakes } from './causes.ts';
+import { mistakes, type Found, type Mistakes, type Variant } from './causes.ts';
 import { jsonWritings } from './json-writings.ts';
-
-export interface BodyVariant {
-  readonly bytes: Uint8Array;
-  readonly found: Found | null;
-}
 
 export interface OtherBody {
   readonly name: string;
@@ -24,7 +19,7 @@ type Content = Uint8Array | string | null;
 type Make = (body: Buffer) => Content | readonly Content[];
 
 /** The simplest first, each made when it is needed. */
-export function* bodyVariants(body: Buffer, others: readonly OtherBody[]): Generator<BodyVariant> {
+export function* bodyVariants(body: Buffer, others: readonly OtherBody[]): Generator<Variant<Uint8Array>> {
   const seen = new Set([body.toString('latin1')]);
   for (const [content, found] of candidates(body, others)) {
     const bytes = Buffer.from(content as Uint8Array);
@@ -34,7 +29,7 @@ export function* bodyVariants(body: Buffer, others: readonly OtherBody[]): Gener
       if (seen.has(name)) continue;
       seen.add(name);
     }
-    yield { bytes, found };
+    yield { value: bytes, found: [found] };
   }
 }
 

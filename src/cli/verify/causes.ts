@@ -136,6 +136,12 @@ export interface Found {
   readonly what: string;
 }
 
+/** Something as it may have been signed or written, with the mistakes in it; none for what was given. */
+export interface Variant<Value> {
+  readonly value: Value;
+  readonly found: readonly Found[];
+}
+
 export type Mistakes<Make> = readonly (readonly [found: Found, make: Make])[];
 
 export function mistakes<Make>(cause: Cause, before: string, makes: Readonly<Record<string, Make>>): Mistakes<Make> {

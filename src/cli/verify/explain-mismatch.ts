@@ -3,17 +3,9 @@ import { isWellFormedSignature, verifySignature } from '../../signing/signature.
 import { EXIT, print, printJson, styled, tell, usageError, type ExitCode } from '../shared/output.ts';
 import { noteWhenEmpty, readInput } from '../shared/files.ts';
 import { secretOf, type SecretOptions } from '../shared/secret.ts';
-import { bodyVariants, leftOfBody, type BodyVariant, type OtherBody } from './body-variants.ts';
-import { CAUSES, type Found } from './causes.ts';
-import {
-  keyVariants,
-  otherSchemes,
-  RIGHT_SCHEME,
-  signatureReadings,
-  type KeyVariant,
-  type Reading,
-  type Scheme,
-} from './signing-variants.ts';
+import { bodyVariants, leftOfBody, type OtherBody } from './body-variants.ts';
+import { CAUSES, type Found, type Variant } from './causes.ts';
+import { keyVariants, otherSchemes, RIGHT_SCHEME, signatureReadings, type Scheme } from './signing-variants.ts';
 
 interface VerifyOptions extends SecretOptions {
   readonly signature: string;
@@ -93,14 +85,14 @@ const PAIR_BYTES = 256 * 1024 * 1024;
 /** Makes the usual mistakes until one of them, or two together, give that signature. */
 export function explainMismatch({ body, signature, secret, oldSecrets = [], others = [] }: Mismatch) {
   const readings = signatureReadings(signature);
-  const asItIs: BodyVariant = { bytes: body, found: null };
-  const bodies: BodyVariant[] = [];
-  const [given, ...otherKeys] = keyVariants(secret, oldSecrets) as [KeyVariant, ...KeyVariant[]];
+  const asItIs: Variant<Uint8Array> = { value: body, found: [] };
+  const bodies: Variant<Uint8Array>[] = [];
+  const [given, ...otherKeys] = keyVariants(secret, oldSecrets) as [Variant<Buffer>, ...Variant<Buffer>[]];
   const schemes = otherSchemes(body, signature);
   let signatures = 0;
   let bytesLeft = Infinity;
 
-  function* combinations(): Generator<readonly [BodyVariant, KeyVariant, Scheme]> {
+  function* combinations(): Generator<readonly [Variant<Uint8Array>, Variant<Buffer>, Scheme]> {
     yield [asItIs, given, RIGHT_SCHEME];
     for (const key of otherKeys) yield [asItIs, key, RIGHT_SCHEME];
     for (const variant of bodyVariants(Buffer.from(body), others)) {
@@ -120,10 +112,9 @@ export function explainMismatch({ body, signature, secret, oldSecrets = [], othe
     for (const [variant, key, scheme] of combinations()) {
       if (bytesLeft <= 0) return null;
       signatures += 1;
-      bytesLeft -= variant.bytes.byteLength;
-      const reading = match(scheme.digits(key.key, variant.bytes));
-      if (reading === null) continue;
-      return [...reading.found, ...[variant.found, key.found, scheme.found].filter((one) => one !== null)];
+      bytesLeft -= variant.value.byteLength;
+      const reading = match(scheme.value(key.value, variant.value));
+      if (reading !== null) return [reading, variant, key, scheme].flatMap(({ found }) => found);
     }
     return null;
   }
@@ -140,21 +131,21 @@ export function explainMismatch({ body, signature, secret, oldSecrets = [], othe
       secrets: otherKeys.length + 1,
       schemes: schemes.length + 1,
       signatures,
-      causes: [...new Set(tried.flatMap((one) => one.found?.cause ?? []))],
+      causes: [...new Set(tried.flatMap(({ found }) => found.map(({ cause }) => cause)))],
       complete: bytesLeft > 0,
     },
   };
 }
 
 /** Finds the reading that a digest fits; a truncated one fits by its beginning. */
-function matcher(readings: readonly Reading[]): (digits: string) => Reading | null {
-  const whole = new Map(readings.toReversed().map((reading) => [reading.digits, reading]));
+function matcher(readings: readonly Variant<string>[]): (digits: string) => Variant<string> | null {
+  const whole = new Map(readings.toReversed().map((reading) => [reading.value, reading]));
   const cut = readings.filter(({ found }) => found.some(({ cause }) => cause === 'truncated'));
   return (digits) => {
     const exact = whole.get(digits);
     // Forty digits are no HMAC-SHA256 that was cut off when they are a whole HMAC-SHA1.
     if (exact !== undefined) return { ...exact, found: exact.found.filter(({ cause }) => cause !== 'truncated') };
-    return cut.find((reading) => digits.startsWith(reading.digits)) ?? null;
+    return cut.find((reading) => digits.startsWith(reading.value)) ?? null;
   };
 }
 
@@ -164,7 +155,7 @@ function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
   return left === null ? [] : [left];
 }
 
-function inexplicable(body: Uint8Array, signature: string, readings: readonly Reading[]): readonly Found[] {
+function inexplicable(body: Uint8Array, signature: string, readings: readonly Variant<string>[]): readonly Found[] {
   const wrong: Found = leftOfBody(body) ?? { cause: 'wrong-bytes', what: 'no known mistake leads to this signature' };
   if (isWellFormedSignature(signature)) return [wrong];
   const form = readings[0]?.found.map(({ what }) => what).join(', ') ?? '';

@@ -1,20 +1,15 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { parseInstant } from '../../events/instant.ts';
-import { mistakes, type Cause, type Found, type Mistakes } from './causes.ts';
+import { mistakes, type Cause, type Found, type Mistakes, type Variant } from './causes.ts';
 
-export interface KeyVariant {
-  readonly key: Buffer;
-  readonly found: Found | null;
-}
-
-export function keyVariants(secret: string, oldSecrets: readonly string[]): readonly KeyVariant[] {
-  const variants = new Map<string, KeyVariant>();
-  const add = (key: string | Buffer, found: Found | null): void => {
-    const bytes = Buffer.from(key);
-    const name = bytes.toString('latin1');
-    if (!variants.has(name)) variants.set(name, { key: bytes, found });
+export function keyVariants(secret: string, oldSecrets: readonly string[]): readonly Variant<Buffer>[] {
+  const variants = new Map<string, Variant<Buffer>>();
+  const add = (key: string | Buffer, ...found: readonly Found[]): void => {
+    const value = Buffer.from(key);
+    const name = value.toString('latin1');
+    if (!variants.has(name)) variants.set(name, { value, found });
   };
-  add(secret, null);
+  add(secret);
   const old: Found = { cause: 'old-secret', what: `${WITH}the old secret` };
   for (const one of [...oldSecrets, ...oldSecrets.map((each) => each.trim())]) add(one, old);
   for (const [found, makeKeys] of KEYS) for (const key of makeKeys(secret.trim())) add(key, found);
@@ -96,19 +91,17 @@ const KEYS: Mistakes<MakeKeys> = [
   }),
 ];
 
-export interface Scheme {
-  readonly found: Found | null;
-  readonly digits: (key: Buffer, body: Uint8Array) => string;
-}
+type Digits = (key: Buffer, body: Uint8Array) => string;
+export type Scheme = Variant<Digits>;
 
 /** HMAC-SHA256 of the body alone (interface 6.3). */
-export const RIGHT_SCHEME: Scheme = { found: null, digits: (key, body) => hmac('sha256', key, body) };
+export const RIGHT_SCHEME: Scheme = { value: (key, body) => hmac('sha256', key, body), found: [] };
 
 export function otherSchemes(body: Uint8Array, signature: string): readonly Scheme[] {
   const { id, times } = envelopeOf(body);
   const known = [...captured(/\bt=(\d{9,14})\b/, signature), ...times];
   return [
-    ...[...ALGORITHMS, ...SWAPPED].map(([found, digits]): Scheme => ({ found, digits })),
+    ...[...ALGORITHMS, ...SWAPPED].map(([found, value]): Scheme => ({ value, found: [found] })),
     ...known.flatMap((time) => [
       after(`${time}.`, 'the signer put a timestamp and a full stop before the body, as Stripe does'),
       after(`v0:${time}:`, 'the signer put v0, a timestamp and colons before the body, as Slack does'),
@@ -118,7 +111,7 @@ export function otherSchemes(body: Uint8Array, signature: string): readonly Sche
   ];
 }
 
-const ALGORITHMS = mistakes<Scheme['digits']>('algorithm', 'the signature ', {
+const ALGORITHMS = mistakes<Digits>('algorithm', 'the signature ', {
   ...Object.fromEntries(
     ['sha1', 'sha512', 'sha384', 'sha224', 'md5', 'sha3-256'].map((name) => {
       return [`is an HMAC with ${name.toUpperCase()}`, (key: Buffer, body: Uint8Array) => hmac(name, key, body)];
@@ -138,15 +131,15 @@ const ALGORITHMS = mistakes<Scheme['digits']>('algorithm', 'the signature ', {
     hmac('sha256', key, Buffer.from(hash('sha256', body), 'hex')),
 });
 
-const SWAPPED = mistakes<Scheme['digits']>('algorithm', '', {
+const SWAPPED = mistakes<Digits>('algorithm', '', {
   'the body and the secret were swapped: the body was used as the key': (key, body) =>
     hmac('sha256', Buffer.from(body), key),
 });
 
 function after(prefix: string, what: string): Scheme {
   return {
-    found: { cause: 'timestamp', what },
-    digits: (key, body) => hmac('sha256', key, Buffer.concat([Buffer.from(prefix), body])),
+    found: [{ cause: 'timestamp', what }],
+    value: (key, body) => hmac('sha256', key, Buffer.concat([Buffer.from(prefix), body])),
   };
 }
 
@@ -172,11 +165,6 @@ function hash(algorithm: string, ...parts: Uint8Array[]): string {
   return digest.digest('hex');
 }
 
-export interface Reading {
-  readonly digits: string;
-  readonly found: readonly Found[];
-}
-
 /** Fewer digits than this could match by chance. */
 const FEWEST_DIGITS = 16;
 const DIGITS = 64;
@@ -186,15 +174,10 @@ const DIGEST_BYTES = new Set([16, 20, 28, 32, 48, 64]);
 
 const found = (cause: Cause, what: string): Found => ({ cause, what });
 
-interface Peeled {
-  readonly text: string;
-  readonly found: readonly Found[];
-}
-
 /** The signature as it stands comes first. */
-export function signatureReadings(signature: string): readonly Reading[] {
+export function signatureReadings(signature: string): readonly Variant<string>[] {
   const peeled = peel(signature);
-  const parts = peeled.text.split(/[\s,;]+/).filter((part) => part.length >= FEWEST_DIGITS);
+  const parts = peeled.value.split(/[\s,;]+/).filter((part) => part.length >= FEWEST_DIGITS);
   const several = found('several-signatures', `the value contains ${parts.length} signatures`);
   return [
     ...readingsOf(peeled),
@@ -203,13 +186,13 @@ export function signatureReadings(signature: string): readonly Reading[] {
   ];
 }
 
-function embedded(signature: string): readonly Reading[] {
+function embedded(signature: string): readonly Variant<string>[] {
   const [run, ...more] = signature.match(/(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])/gi) ?? [];
   if (run === undefined || more.length > 0 || run === signature) return [];
-  return readingsOf({ text: run, found: [found('surroundings', 'the value contains other text besides the digits')] });
+  return readingsOf({ value: run, found: [found('surroundings', 'the value contains other text besides the digits')] });
 }
 
-function peel(signature: string, before: readonly Found[] = []): Peeled {
+function peel(signature: string, before: readonly Found[] = []): Variant<string> {
   let text = signature;
   const layers: Found[] = [...before];
   for (;;) {
@@ -225,15 +208,15 @@ function peel(signature: string, before: readonly Found[] = []): Peeled {
       layers.push(found('prefix', `the signature begins with ${JSON.stringify(prefix[0].trim())}`));
       text = trimmed.slice(prefix[0].length);
     } else {
-      return { text: trimmed, found: layers };
+      return { value: trimmed, found: layers };
     }
   }
 }
 
-function readingsOf({ text, found: layers }: Peeled): readonly Reading[] {
-  const readings: Reading[] = [];
+function readingsOf({ value: text, found: layers }: Variant<string>): readonly Variant<string>[] {
+  const readings: Variant<string>[] = [];
   const add = (digits: string, ...more: readonly Found[]): void => {
-    readings.push({ digits: digits.toLowerCase(), found: [...layers, ...more] });
+    readings.push({ value: digits.toLowerCase(), found: [...layers, ...more] });
   };
   const digits = text.replaceAll(SEPARATORS, '');
   if (/^[0-9a-fA-F]+$/.test(digits) && digits.length >= FEWEST_DIGITS) {
