@@ -12,10 +12,16 @@ export const AMOUNTS: ReadonlySet<string> = new Set(['price', 'total', 'total_va
 
 /** Keeps numbers as written: `6.50` stays `6.50`. */
 export function parseExactly(text: string): unknown {
-  return json.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
-    const source = context?.source;
-    return typeof value === 'number' && source !== undefined && source !== String(value) ? json.rawJSON(source) : value;
-  });
+  return parseWithSource(text, (value, source) =>
+    typeof value === 'number' && source !== String(value) ? json.rawJSON(source) : value,
+  );
+}
+
+/** @param keep - what stands for a text, number or word of this source */
+export function parseWithSource(text: string, keep: (value: unknown, source: string) => unknown): unknown {
+  return json.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
+    typeof value === 'object' && value !== null ? value : keep(value, context?.source ?? JSON.stringify(value)),
+  );
 }
 
 /** The text differs from that of `JSON.stringify`, so it exposes a receiver that rewrites a body before it verifies it. */

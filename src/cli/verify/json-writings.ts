@@ -1,4 +1,4 @@
-import { AMOUNTS } from '../../sender/event-json.ts';
+import { AMOUNTS, parseWithSource } from '../../sender/event-json.ts';
 
 interface Writing {
   readonly text: string;
@@ -41,10 +41,8 @@ class Token {
 type Node = Token | readonly Node[] | Readonly<{ [key: string]: Node }>;
 
 function readJson(text: string): Node | null {
-  const keepSource = (_key: string, value: unknown, context?: { readonly source?: string }): unknown =>
-    typeof value === 'object' && value !== null ? value : new Token(context?.source ?? JSON.stringify(value), value);
   try {
-    return JSON.parse(text, keepSource) as Node;
+    return parseWithSource(text, (value, source) => new Token(source, value)) as Node;
   } catch {
     return null; // no JSON, or deeper than the stack
   }
