@@ -33,9 +33,9 @@ export interface Visit {
   readonly mask: (body: Uint8Array) => Uint8Array;
   readonly masks: boolean;
   /** why a filter would reveal a masked value; `null` if it would not */
-  readonly refusal?: (filter: EventFilter) => string | null;
+  readonly refusal: (filter: EventFilter) => string | null;
   /** whether the script updates a page, and needs only `#live` */
-  readonly liveOnly?: boolean;
+  readonly liveOnly: boolean;
   readonly named: NamedInbox;
 }
 

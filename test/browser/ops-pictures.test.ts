@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../src/host/clock.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { openBrowser } from './browser.ts';
 import { opsSite } from './ops-site.ts';
-import { passShopDay, PICTURED_ORDER } from './shop-day.ts';
+import { BLOCKED_ORDER, outageDayAndMore } from './inboxes/outage-day.ts';
 import { visitor } from './visitor.ts';
 
 const DOCS = fileURLToPath(new URL('../../docs/images/', import.meta.url));
@@ -30,7 +31,8 @@ it('can be made, and are there (-u makes them anew)', async () => {
 async function takePictures(folder: string): Promise<ReadonlyMap<string, Buffer>> {
   await using browser = await openBrowser();
   await using site = await opsSite({ handlers: {} });
-  await passShopDay(site.inbox, Date.now());
+  await outageDayAndMore(site, systemClock);
+  await site.inbox.announce({ endpoints: '*', types: '*' }, Date.now(), null);
   await using ada = await visitor(browser, site);
   const { page } = ada;
   const pictures = new Map<string, Buffer>();
@@ -46,13 +48,15 @@ async function takePictures(folder: string): Promise<ReadonlyMap<string, Buffer>
   await page.emulateMedia({ colorScheme: 'dark' });
   await take('overview-dark');
   await page.emulateMedia({ colorScheme: 'light' });
-  await ada.open(`/events?entity=${PICTURED_ORDER}`);
+  await ada.open(`/events?entity=${BLOCKED_ORDER}`);
   await take('events');
-  await page.locator('table.list tbody tr').last().getByRole('link').first().click();
-  await take('event');
   await ada.open('/dead');
   await take('dead-events');
-  await page.getByRole('row').filter({ hasText: 'TypeError' }).getByRole('button', { name: 'Rerun group…' }).click();
+  const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
+  await group.getByRole('link', { name: 'show newest' }).click();
+  await take('event');
+  await page.goBack();
+  await group.getByRole('button', { name: 'Rerun group…' }).click();
   await take('bulk');
   await page.setViewportSize({ width: 375, height: 740 });
   await ada.open('/events?state=dead');

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
-import { listBulks, listEvents } from '../../src/ops/index.ts';
+import { listBulks, listEvents, previewBulk } from '../../src/ops/index.ts';
 import { openBrowser, ofFile } from './browser.ts';
 import { hostileScreens, hostileSite } from './hostile-site.ts';
 import { hostileTexts } from './hostile-texts.ts';
 import { LEFT_WAITING, silentShop } from './inboxes/silent-shop.ts';
 import { layoutFaults } from './layout-faults.ts';
 import { opsSite, type OpsSite } from './ops-site.ts';
-import { passShopDay } from './shop-day.ts';
+import { outageDayAndMore } from './inboxes/outage-day.ts';
 import { visitor, type Visitor } from './visitor.ts';
 import { looksFaults } from './accessibility.ts';
 
@@ -15,7 +15,8 @@ const PHONE = { width: 375, height: 740 };
 
 const browser = await ofFile(openBrowser());
 const shop = await ofFile(opsSite({ handlers: {} }));
-await passShopDay(shop.inbox, Date.now());
+await outageDayAndMore(shop, systemClock);
+await previewBulk(shop.inbox, 'rerun', { states: ['dead'] }, { actor: 'ada' });
 
 describe('a shop’s day', () => {
   it('reads well: axe finds nothing serious, light and dark, and nothing is wider than a desk or a phone', async () => {

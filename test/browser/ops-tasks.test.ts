@@ -6,8 +6,14 @@ import { systemClock } from '../../src/host/clock.ts';
 import { auditLines, countEvents, deadGroups } from '../../src/ops/index.ts';
 import { openBrowser, ofFile } from './browser.ts';
 import { countedActions, type CountedActions } from './counted-actions.ts';
-import { BLOCKED_ORDER, CHANGED_ORDER, outageDayAndMore, RELEASE, YESTERDAYS } from './inboxes/outage-day-and-more.ts';
-import { OUTAGE_BEGAN_AGO } from './inboxes/outage-day.ts';
+import {
+  BLOCKED_ORDER,
+  CHANGED_ORDER,
+  outageDayAndMore,
+  RELEASE,
+  YESTERDAYS,
+  OUTAGE_BEGAN_AGO,
+} from './inboxes/outage-day.ts';
 import { MINUTE } from './inboxes/passed-time.ts';
 import { silentShop } from './inboxes/silent-shop.ts';
 import { opsSite } from './ops-site.ts';

@@ -7,84 +7,75 @@ import { oneLine } from '../../printable.ts';
 import { LIST_FIELDS } from './list-query.tsx';
 
 interface Kind<Value> {
-  readonly read: (
-    texts: readonly string[],
-    refuse: (must: string, text: string) => void,
-    now: Date,
-  ) => Value | undefined;
+  readonly read: (texts: readonly string[], refuse: Refuse, now: Date) => Value | undefined;
   readonly write: (value: Value) => readonly string[];
 }
 
-const TEXT: Kind<string> = { read: ([text]) => text?.trim(), write: (text) => [text] };
+/** Reports a wrong text, and what the field must be. */
+type Refuse = (must: string, text: string) => void;
 
-const TIME: Kind<Date> = {
-  read([text], refuse, now) {
-    if (text === undefined) return undefined;
-    const time = parseTime(text.trim(), now.getTime());
-    if (time === null) refuse('a time such as 15m, 2h, 7d, 14:00 or 2026-01-31 08:00 (UTC)', text);
-    return time ?? undefined;
-  },
-  write: (time) => [time.toISOString()],
-};
-
-const YES_OR_NO: Kind<boolean> = {
-  read([text], refuse) {
-    if (text === undefined) return undefined;
-    const is = { yes: true, no: false }[text.trim()];
-    if (is === undefined) refuse('yes or no', text);
-    return is;
-  },
-  write: (is) => [is ? 'yes' : 'no'],
-};
-
-const TYPES: Kind<readonly string[]> = {
-  read: (texts) => (texts.length === 0 ? undefined : texts.map((text) => text.trim())),
-  write: (types) => types,
-};
-
-function oneOf<Value extends string>(known: readonly Value[]): Kind<readonly Value[]> {
+function one<Value>(
+  must: string,
+  read: (text: string, now: Date) => Value | null,
+  write: (value: Value) => string = String,
+): Kind<Value> {
   return {
-    read(texts, refuse) {
-      for (const text of texts) if (!known.some((value) => value === text)) refuse(`one of ${listed(known)}`, text);
-      const values = known.filter((value) => texts.includes(value));
-      return values.length === 0 ? undefined : values;
+    read([text], refuse, now) {
+      if (text === undefined) return undefined;
+      const value = read(text.trim(), now);
+      if (value === null) refuse(must, text);
+      return value ?? undefined;
     },
-    write: (values) => values,
+    write: (value) => [write(value)],
   };
 }
 
-const BULK: Kind<number> = {
-  read([text], refuse) {
-    if (text === undefined) return undefined;
-    if (/^[1-9]\d{0,14}$/.test(text.trim())) return Number(text);
-    return refuse('the number of a bulk action', text) as undefined;
-  },
-  write: (id) => [String(id)],
-};
+function several<Value>(
+  must: string,
+  read: (text: string) => Value | null,
+  write: (value: Value) => string = String,
+): Kind<readonly Value[]> {
+  return {
+    read: (texts, refuse) =>
+      texts.flatMap((text) => {
+        const value = read(text);
+        if (value === null) refuse(must, text);
+        return value ?? [];
+      }),
+    write: (values) => values.map(write),
+  };
+}
 
+const TEXT = one('a text', (text) => text);
+const TIME = one(
+  'a time such as 15m, 2h, 7d, 14:00 or 2026-01-31 08:00 (UTC)',
+  (text, now) => parseTime(text, now.getTime()),
+  (time) => time.toISOString(),
+);
+const YES_OR_NO = one(
+  'yes or no',
+  (text) => (text === 'yes' || text === 'no' ? text === 'yes' : null),
+  (is) => (is ? 'yes' : 'no'),
+);
+const BULK = one('the number of a bulk action', (text) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : null));
+const TYPES = several('a type', (text) => text.trim());
 /** An unreadable key matches no event, because it must not start an action on all events. */
-const EVENTS: Kind<readonly EventKey[]> = {
-  read: (texts, refuse) =>
-    texts.flatMap((text) => {
-      const key = eventOf(text);
-      if (key === null) refuse('an endpoint and an id, such as default/evt_1', text);
-      return key ?? [];
-    }),
-  write: (keys) => keys.map(eventPath),
-};
+const EVENTS = several('an endpoint and an id, such as default/evt_1', eventOf, eventPath);
+const CONDITIONS = several('a path and a value, such as data.items[0].name=Espresso', readCondition, writeCondition);
 
-const CONDITIONS: Kind<readonly BodyCondition[]> = {
-  read(texts, refuse) {
-    const conditions = texts.flatMap((text) => {
-      const equals = Math.max(text.indexOf('='), 0);
-      const path = text.slice(0, equals).trim();
-      if (path === '') refuse('a path and a value, such as data.items[0].name=Espresso', text);
-      return path === '' ? [] : { path, value: text.slice(equals + 1) };
-    });
-    return conditions.length === 0 ? undefined : conditions;
-  },
-  write: (conditions) => conditions.map(({ path, value }) => `${path}=${value}`),
-};
+function readCondition(text: string): BodyCondition | null {
+  const equals = Math.max(text.indexOf('='), 0);
+  const path = text.slice(0, equals).trim();
+  return path === '' ? null : { path, value: text.slice(equals + 1) };
+}
+
+function writeCondition({ path, value }: BodyCondition): string {
+  return `${path}=${value}`;
+}
+
+function oneOf<Value extends string>(known: readonly Value[]): Kind<readonly Value[]> {
+  return several(`one of ${listed(known)}`, (text) => known.find((value) => value === text) ?? null);
+}
 
 const KINDS = {
   endpoint: ['endpoint', TEXT],
@@ -151,7 +142,9 @@ export function readFilter(
     if (kind === EVENTS && !fields.has(name)) return [property, undefined] as const;
     const refuse = (must: string, text: string): void =>
       void problems.push(`${name} must be ${must}, not ${shown(text)}.`);
-    return [property, kind.read([...new Set(fitting)], refuse, now)] as const;
+    const value = kind.read([...new Set(fitting)], refuse, now);
+    const isEmpty = Array.isArray(value) && value.length === 0 && kind !== EVENTS;
+    return [property, isEmpty ? undefined : value] as const;
   });
   const filter: EventFilter = Object.fromEntries(read.filter(([, value]) => value !== undefined));
   const fault = filterFault(filter);

@@ -107,7 +107,7 @@ function valueOf(name: string, value: unknown, of: unknown, { depth, ...shown }:
 }
 
 function isMasked(filter: EventFilter, { refusal }: Visit): boolean {
-  return (refusal?.(filter) ?? null) !== null;
+  return refusal(filter) !== null;
 }
 
 function bulkIn(filter: unknown): number | undefined {

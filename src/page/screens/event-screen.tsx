@@ -60,7 +60,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
             </Panel>
           </div>
         </div>
-        {visit.liveOnly !== true && eventBody(visit, event, eventHref(base, key))}
+        {!visit.liveOnly && eventBody(visit, event, eventHref(base, key))}
       </>
     ),
   };

@@ -60,7 +60,7 @@ async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<A
   const { listed, isFurther, isNoneYet } = listing;
   const isNone = listed?.events.length === 0 && listed.next === null && (!isFurther || isNoneYet);
   // The actions stand outside of `#live`.
-  if (listed === null || isNone || visit.visitor.role !== 'operator' || visit.liveOnly === true) return null;
+  if (listed === null || isNone || visit.visitor.role !== 'operator' || visit.liveOnly) return null;
   const [rerun, discard, retryNow] = await Promise.all([
     actedOn('rerun', listing, visit),
     actedOn('discard', listing, visit),

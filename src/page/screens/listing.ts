@@ -40,7 +40,7 @@ export async function findListing(visit: Visit): Promise<Listing> {
   const query = readListQuery(visit.url);
   const { order, isFurther, isNoneYet } = query;
   const { filter, problems } = readFilter(visit.url.searchParams, visit.now);
-  const refused = visit.refusal?.(filter) ?? null;
+  const refused = visit.refusal(filter);
   const all = refused === null ? problems : [...problems, refused];
   const unlisted = { filter, order, isFurther, isNoneYet, reading: null, listed: null };
   if (all.length > 0) return { ...unlisted, problems: all };
@@ -108,7 +108,7 @@ async function byText(visit: Visit, query: ListQuery, text: string): Promise<Lis
 
 /** Beginnings of names must not reveal a masked value. */
 function kindsFor({ refusal }: Visit): readonly FoundName['what'][] {
-  const isMasked = (refusal?.({ merchant: '' }) ?? null) !== null;
+  const isMasked = refusal({ merchant: '' }) !== null;
   return isMasked ? ['id', 'entity'] : ['id', 'entity', 'merchant'];
 }
 
@@ -128,7 +128,7 @@ async function waitsOf({ operated, now }: Visit, events: readonly EventSummary[]
 }
 
 async function countOf(
-  { operated, liveOnly = false }: Visit,
+  { operated, liveOnly }: Visit,
   { isFurther, limit }: ListQuery,
   filter: EventFilter,
   { events, next }: { readonly events: readonly EventSummary[]; readonly next: unknown },

@@ -9,7 +9,7 @@ import { copyingCommand, copyInPostgres } from '../../ops/backup.ts';
 import { oneLine } from '../../printable.ts';
 import { StoredText } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { ActForm, ReasonField } from '../parts/form-fields.tsx';
+import { ActForm, ReasonField, type HiddenFields } from '../parts/form-fields.tsx';
 import { ExportMenu } from '../parts/export-menu.tsx';
 
 export async function maintenanceScreen(visit: Visit, preview?: MaintenancePreview): Promise<Screen> {
@@ -236,117 +236,121 @@ function prunePreview(visit: Visit, preview: PreviewOf<'prune'>) {
   const ofTypes =
     types.length === 0 ? 'of all types' : `of type ${types.map((type) => oneLine(type, 60)).join(' or ')}`;
   const atEndpoint = endpoint === '' ? '' : `, at the endpoint ${oneLine(endpoint, 60)}`;
-  return (
-    <Confirmation found={count}>
-      <p>
-        {count === 0 ? 'No events match these conditions: ' : `Would prune ${plural(count, 'event')}: `}
-        <StoredText text={`${listed(states)}, ${when}, ${ofTypes}${atEndpoint}`} atMost={1_000} />.
-      </p>
-      {states.some((state) => state !== 'processed') && (
-        <p>Dead, ignored and discarded events cannot be rerun after they are pruned.</p>
-      )}
-      {count > 0 && (
-        <ActForm
-          visit={visit}
-          to="/maintenance/prune"
-          label="Confirm the prune"
-          hidden={[
-            ['olderThanDays', String(olderThanDays)],
-            ['settledBefore', settledBefore.toISOString()],
-            ...states.map((state) => ['states', state] as const),
-            ...types.map((type) => ['types', type] as const),
-            ...(endpoint === '' ? [] : [['endpoint', endpoint] as const]),
-            ['confirm', String(count)],
-          ]}
-        >
-          <p>{LOSES.prune}</p>
-          {confirm(visit, count, again, 'To confirm, type the number of events', 'numeric', 'Prune')}
-        </ActForm>
-      )}
-    </Confirmation>
-  );
+  return confirmation(visit, {
+    act: 'prune',
+    label: 'Confirm the prune',
+    count,
+    again,
+    hidden: [
+      ['olderThanDays', String(olderThanDays)],
+      ['settledBefore', settledBefore.toISOString()],
+      ...states.map((state) => ['states', state] as const),
+      ...types.map((type) => ['types', type] as const),
+      ...(endpoint === '' ? [] : [['endpoint', endpoint] as const]),
+    ],
+    toType: 'To confirm, type the number of events',
+    button: 'Prune',
+    says: (
+      <>
+        <p>
+          {count === 0 ? 'No events match these conditions: ' : `Would prune ${plural(count, 'event')}: `}
+          <StoredText text={`${listed(states)}, ${when}, ${ofTypes}${atEndpoint}`} atMost={1_000} />.
+        </p>
+        {states.some((state) => state !== 'processed') && (
+          <p>Dead, ignored and discarded events cannot be rerun after they are pruned.</p>
+        )}
+      </>
+    ),
+  });
 }
 
 function erasePreview(visit: Visit, { entity, report, again }: PreviewOf<'erase'>) {
   const { erased, inProcessing, logEmptied } = report;
   const left = leftInLog(logEmptied);
-  return (
-    <Confirmation found={erased}>
-      <p>
-        {erased === 0 ? 'The inbox has no data about ' : `Would erase ${plural(erased, 'event')} about `}
-        <StoredText text={entity} atMost={300} />.
-      </p>
-      {inProcessing > 0 && (
+  return confirmation(visit, {
+    act: 'erase',
+    label: 'Confirm the erasure',
+    count: erased,
+    again,
+    hidden: [['entity', entity]],
+    toType: 'To confirm, type the name shown above',
+    button: 'Erase',
+    says: (
+      <>
         <p>
-          {number(inProcessing)} more {inProcessing === 1 ? 'event is' : 'events are'} being processed and would not be
-          erased. Erase again when processing has finished.
+          {erased === 0 ? 'The inbox has no data about ' : `Would erase ${plural(erased, 'event')} about `}
+          <StoredText text={entity} atMost={300} />.
         </p>
-      )}
-      {erased + inProcessing === 0 && left !== null && <p>{left}</p>}
-      {erased > 0 && (
-        <ActForm
-          visit={visit}
-          to="/maintenance/erase"
-          label="Confirm the erasure"
-          hidden={Object.entries({ entity, confirm: String(erased) })}
-        >
-          <p>{LOSES.erase}</p>
-          {confirm(visit, erased, again, 'To confirm, type the name shown above', undefined, 'Erase')}
-        </ActForm>
-      )}
-    </Confirmation>
-  );
+        {inProcessing > 0 && (
+          <p>
+            {number(inProcessing)} more {inProcessing === 1 ? 'event is' : 'events are'} being processed and would not
+            be erased. Erase again when processing has finished.
+          </p>
+        )}
+        {erased + inProcessing === 0 && left !== null && <p>{left}</p>}
+      </>
+    ),
+  });
 }
 
-function Confirmation({ found, children }: { readonly found: number; readonly children: Child }) {
-  return (
-    <Panel id="preview" title="Preview: nothing has been deleted">
-      {children}
-      {found === 0 && <p class="muted">Nothing to confirm.</p>}
-    </Panel>
-  );
+interface ConfirmationParts {
+  readonly act: 'prune' | 'erase';
+  readonly label: string;
+  readonly count: number;
+  readonly again: AskedAgain | undefined;
+  readonly hidden: HiddenFields;
+  readonly toType: string;
+  readonly button: string;
+  readonly says: Child;
 }
 
 /** The field is required, so pressing Enter, however often, does nothing. */
-function confirm(
-  visit: Visit,
-  count: number,
-  again: AskedAgain | undefined,
-  toType: string,
-  inputmode: 'numeric' | undefined,
-  verb: string,
-) {
+function confirmation(visit: Visit, parts: ConfirmationParts) {
+  const { act, label, count, again, hidden, toType, button, says } = parts;
   return (
-    <>
-      {again !== undefined && (
-        <p class="warning" role="alert" id="again">
-          {again.message}
-        </p>
+    <Panel id="preview" title="Preview: nothing has been deleted">
+      {says}
+      {count === 0 ? (
+        <p class="muted">Nothing to confirm.</p>
+      ) : (
+        <ActForm
+          visit={visit}
+          to={`/maintenance/${act}`}
+          label={label}
+          hidden={[...hidden, ['confirm', String(count)]]}
+        >
+          <p>{LOSES[act]}</p>
+          {again !== undefined && (
+            <p class="warning" role="alert" id="again">
+              {again.message}
+            </p>
+          )}
+          <p>
+            <ReasonField {...(again !== undefined && { value: again.reason })} hasFocus />
+          </p>
+          <p>
+            <label>
+              {toType}{' '}
+              <input
+                type="text"
+                name="typed"
+                maxlength={1_000}
+                inputmode={act === 'prune' ? 'numeric' : undefined}
+                autocomplete="off"
+                autocapitalize="off"
+                spellcheck={false}
+                required
+              />
+            </label>
+          </p>
+          <p class="actions">
+            <a href={`${visit.base}/maintenance`}>Cancel</a>{' '}
+            <button type="submit" class="danger">
+              {button} {plural(count, 'event')}
+            </button>
+          </p>
+        </ActForm>
       )}
-      <p>
-        <ReasonField {...(again !== undefined && { value: again.reason })} hasFocus />
-      </p>
-      <p>
-        <label>
-          {toType}{' '}
-          <input
-            type="text"
-            name="typed"
-            maxlength={1_000}
-            inputmode={inputmode}
-            autocomplete="off"
-            autocapitalize="off"
-            spellcheck={false}
-            required
-          />
-        </label>
-      </p>
-      <p class="actions">
-        <a href={`${visit.base}/maintenance`}>Cancel</a>{' '}
-        <button type="submit" class="danger">
-          {verb} {plural(count, 'event')}
-        </button>
-      </p>
-    </>
+    </Panel>
   );
 }

@@ -24,20 +24,14 @@ export function createInterface(assumptions: Assumptions, logger: Logger): Hono 
   app.get('/interface', (c) => {
     const server = new URL(c.req.url).origin;
     const document = openApiDocument({ assumptions, server });
-    return c.html(html`<!doctype html>${<InterfacePage {...{ document, assumptions, server }} />}`);
+    return c.html(html`<!doctype html>${interfacePage(document, assumptions, server)}`);
   });
   app.get(PAGE_STYLE, (c) => c.body(ASSETS['page.css'], 200, { 'Content-Type': 'text/css; charset=utf-8' }));
 
   return app;
 }
 
-interface InterfacePageParts {
-  readonly document: OpenApiDocument;
-  readonly assumptions: Assumptions;
-  readonly server: string;
-}
-
-function InterfacePage({ document, assumptions, server }: InterfacePageParts) {
+function interfacePage(document: OpenApiDocument, assumptions: Assumptions, server: string) {
   const { paths = {}, webhooks = {}, components: { schemas = {} } = {} } = document;
   return (
     <html lang="en">
@@ -49,31 +43,25 @@ function InterfacePage({ document, assumptions, server }: InterfacePageParts) {
         <header class="top">
           <span class="site">sandbox</span>
           <nav aria-label="Parts">
-            <ul>
-              <li>
-                <a href="#operations">Operations</a>
-              </li>
-              <li>
-                <a href="#events">Events</a>
-              </li>
-              <li>
-                <a href="#assumptions">Assumptions</a>
-              </li>
-              <li>
-                <a href="/openapi.json">openapi.json</a>
-              </li>
-            </ul>
+            <Contents
+              links={[
+                ['#operations', 'Operations'],
+                ['#events', 'Events'],
+                ['#assumptions', 'Assumptions'],
+                ['/openapi.json', 'openapi.json'],
+              ]}
+            />
           </nav>
         </header>
         <main id="main" tabindex={-1}>
           <h1>The interface of the Commerce Ordering Service</h1>
           <Introduction server={server} schemas={schemas} />
           <h2 id="operations">Operations</h2>
-          <Contents links={OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title])} />
+          <Contents links={OPERATION_NAMES.map((name) => [`#${name}`, OPERATIONS[name].title])} />
           {OPERATION_NAMES.map((name) => {
             const operation: Operation = OPERATIONS[name];
             const described = paths[operation.path]?.[operation.method.toLowerCase() as 'get' | 'post' | 'put'] ?? {};
-            return <OperationSection {...{ name, operation, described, schemas, server }} />;
+            return operationSection(name, operation, described, schemas, server);
           })}
           <h2 id="events">Events</h2>
           <p>
@@ -82,10 +70,8 @@ function InterfacePage({ document, assumptions, server }: InterfacePageParts) {
             seconds, the service redelivers the event for more than a day. Any field of <code>data</code> may be absent
             or null.
           </p>
-          <Contents links={eventTypes.map((type) => [type, type])} />
-          {eventTypes.map((type) => (
-            <EventSection type={type} described={webhooks[type]?.post ?? {}} schemas={schemas} />
-          ))}
+          <Contents links={eventTypes.map((type) => [`#${type}`, type])} />
+          {eventTypes.map((type) => eventSection(type, webhooks[type]?.post ?? {}, schemas))}
           <h2 id="assumptions">Assumptions</h2>
           <p>
             This table shows what the sandbox does where the service’s interface defines nothing. Times are in
@@ -125,12 +111,12 @@ function Introduction({ server, schemas }: { readonly server: string; readonly s
   );
 }
 
-function Contents({ links }: { readonly links: readonly (readonly [id: string, text: string])[] }) {
+function Contents({ links }: { readonly links: readonly (readonly [href: string, text: string])[] }) {
   return (
     <ul>
-      {links.map(([id, text]) => (
+      {links.map(([href, text]) => (
         <li>
-          <a href={`#${id}`}>{text}</a>
+          <a href={href}>{text}</a>
         </li>
       ))}
     </ul>
@@ -152,15 +138,13 @@ function AssumptionTable({ assumptions }: { readonly assumptions: Assumptions })
   );
 }
 
-interface OperationSectionParts {
-  readonly name: string;
-  readonly operation: Operation;
-  readonly described: oas31.OperationObject;
-  readonly schemas: Schemas;
-  readonly server: string;
-}
-
-function OperationSection({ name, operation, described, schemas, server }: OperationSectionParts) {
+function operationSection(
+  name: string,
+  operation: Operation,
+  described: oas31.OperationObject,
+  schemas: Schemas,
+  server: string,
+) {
   const { title, method, path, alias, permission, status, errors } = operation;
   const example = exampleRequest(method, path, described, schemas);
   return (
@@ -229,13 +213,7 @@ function ErrorTable({ codes }: { readonly codes: readonly ErrorCode[] }) {
   );
 }
 
-interface EventSectionParts {
-  readonly type: EventType;
-  readonly described: oas31.OperationObject;
-  readonly schemas: Schemas;
-}
-
-function EventSection({ type, described, schemas }: EventSectionParts) {
+function eventSection(type: EventType, described: oas31.OperationObject, schemas: Schemas) {
   const { content } = described.requestBody as oas31.RequestBodyObject;
   const media = content['application/json'] ?? {};
   return (

@@ -1,7 +1,6 @@
 import { nameOf } from '../../errors.ts';
 import { eventTypes, type EventType } from '../../events/event-types.ts';
 import type { Logger } from '../../host/logger.ts';
-import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { fieldOf, valuesOf } from '../../page/safety/posted-form.ts';
 import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/faults.ts';
 import { durationMs } from '../clock.ts';
@@ -12,6 +11,7 @@ import { PERMISSIONS } from '../service-operations.ts';
 import { FormError, type Act } from './forms.ts';
 import { createdKeyScreen } from './keys-screens.tsx';
 import { newSecretScreen } from './webhooks-screens.tsx';
+import { delay } from '../../host/real-timers.ts';
 
 type Acts = Readonly<Record<string, Act>>;
 
@@ -133,7 +133,7 @@ function clockActs(logger: Logger): Acts {
     '/clock/advance': async ({ sandbox, form }) => {
       const ms = durationMs(fieldOf(form, 'by'));
       const advancing = sandbox.advance(ms);
-      const isDone = await endsWithin(advancing, WAITED_MS);
+      const isDone = await Promise.race([advancing.then(() => true), delay(WAITED_MS, false, { ref: false })]);
       if (isDone) return { to: '/clock', said: 'advanced', figures: [ms] };
       advancing.catch((failure: unknown) => {
         logger.error({ error: nameOf(failure) }, 'the sandbox clock did not advance as far as requested');
@@ -188,16 +188,4 @@ function faultOf(form: FormData): ServiceFault {
     ...whole('ms'),
   };
   return fault as ServiceFault;
-}
-
-async function endsWithin(work: Promise<void>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([work.then(() => true as const), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -42,6 +42,7 @@ export function stubVisit(
     url: new URL(`http://127.0.0.1:3223${base}${path}`),
     now: NOW,
     named: {},
+    liveOnly: false,
     ...createMask(masked),
   };
 }
