@@ -16,6 +16,7 @@ import {
   type Tokens,
 } from './safety/request-guard.ts';
 import type { Screen, Visit, Visitor } from './visit.ts';
+import type { RulesFor } from '../option-rules.ts';
 
 export interface PageEnv {
   readonly Variables: { visitor: Visitor; form: FormData };
@@ -32,7 +33,29 @@ interface FrameParts {
   readonly openRoutes?: (page: Hono<PageEnv>) => void;
 }
 
-type FrameOptions = AuthorizationOptions & GuardOptions & LoginOptions & { readonly base?: string };
+/** The options of each page. */
+export interface PageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
+  /**
+   * The title of the page.
+   *
+   * @defaultValue `'hookbox'`, or `'sandbox'` for the dashboard
+   */
+  readonly title?: string;
+  /** The path of the page in the browser, if a proxy removes part of it. */
+  readonly base?: string;
+}
+
+export const PAGE_OPTIONS: RulesFor<PageOptions> = {
+  authorize: 'function',
+  basic: 'list',
+  bearer: 'list',
+  unsafeOpen: true,
+  logger: true,
+  secret: true,
+  hosts: 'list',
+  title: true,
+  base: true,
+};
 
 export interface Frame extends Pick<Tokens, 'isTokenOf'> {
   readonly page: Hono<PageEnv>;
@@ -49,7 +72,7 @@ export interface Frame extends Pick<Tokens, 'isTokenOf'> {
 }
 
 /** Further routes of the app answer only visitors who were let in. */
-export function createFrame(options: FrameOptions, { look, flashOf, site, live, openRoutes }: FrameParts): Frame {
+export function createFrame(options: PageOptions, { look, flashOf, site, live, openRoutes }: FrameParts): Frame {
   const authorized = createAuthorization(options);
   const guard = createGuard(options, Boolean(options.unsafeOpen));
   const { tokenFor, isTokenOf } = csrfTokens(options.secret);

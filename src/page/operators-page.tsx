@@ -21,8 +21,6 @@ import { flashOf } from './acts/flash.ts';
 import { backupRoute, maintenanceRoutes } from './acts/maintenance-routes.ts';
 import { watchChanges, liveStreams } from './live-updates.ts';
 import { withoutEmpty } from './parts/list-query.tsx';
-import { ENTRANCE, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
-import { type GuardOptions } from './safety/request-guard.ts';
 import { inTurn } from './safety/visitor-queue.ts';
 import { auditScreen } from './screens/audit-screen.tsx';
 import { bulkScreen, bulksScreen } from './screens/bulk-screen.tsx';
@@ -34,34 +32,21 @@ import { maintenanceScreen } from './screens/maintenance-screen.tsx';
 import { overviewScreen } from './screens/overview-screen.tsx';
 import { pausedScreen } from './screens/paused-screen.tsx';
 import { rejectedScreen } from './screens/rejected-screen.tsx';
-import type { PageEnv } from './frame.tsx';
+import { createFrame, type PageEnv, type PageOptions, PAGE_OPTIONS } from './frame.tsx';
 import { keyOf, createShell, OPERATORS_LOOK } from './shell.tsx';
 import type { Operated, Screen, Visit } from './visit.ts';
-import { createFrame } from './frame.tsx';
 
 export type { Page } from './mounting.ts';
 export type { Operated, Visitor } from './visit.ts';
 
 /** The options of {@link opsPage}. */
-export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
+export interface OpsPageOptions extends PageOptions {
   /**
    * Body fields that the page hides, such as `data.customer.email` or `data.items[].name`. The page shows `•••` in
-   * place of these fields, does not search them, and offers no export or backup. The page cannot hide text that a
-   * handler put into an error. Entity names, such as `order:mer_7:ord_42`, stay visible and searchable, although they
-   * contain ids from the body.
+   * their place, does not search them, and offers no export or backup. Errors of handlers and entity names, such as
+   * `order:mer_7:ord_42`, stay visible.
    */
   readonly mask?: readonly string[];
-  /**
-   * The title of the page.
-   *
-   * @defaultValue `'hookbox'`
-   */
-  readonly title?: string;
-  /**
-   * The path of the page in the browser, if a proxy removes part of it. By default, hookbox derives this path from each
-   * request.
-   */
-  readonly base?: string;
   /**
    * The path or URL of the inbox, for the commands that the page shows. The user and password in a URL are not shown.
    */
@@ -81,20 +66,16 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
 }
 
 const OPTIONS: RulesFor<OpsPageOptions> = {
-  ...ENTRANCE,
-  hosts: 'list',
+  ...PAGE_OPTIONS,
   mask: 'list',
-  title: true,
-  base: true,
   db: true,
   schema: true,
   backupFolder: true,
 };
 
 /**
- * Creates the operators' page. The page shows stored events, explains why some of them are stuck, and lets operators
- * rerun events. Each action is also available as a function in `hookbox/ops` and as a command. The audit records each
- * action with the operator's name.
+ * Creates the operators' page. The page shows stored events, explains why some are stuck, and lets operators rerun
+ * them. Each action is also a function of `hookbox/ops` and a command. The audit records each action.
  *
  * @param operated - a receiver, or `{ inbox }`
  * @throws ConfigurationError `INVALID_OPTION` if neither a login nor `unsafeOpen` is set, for an invalid option, or for

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
 import { listEvents } from '../../src/ops/find.ts';
-import { getBulk, previewBulk, runBulk } from '../../src/ops/bulks.ts';
+import { previewBulk, runBulk } from '../../src/ops/bulks.ts';
 import { rerunEvents } from '../../src/ops/act-on-events.ts';
 import { openBrowser, ofFile } from './browser.ts';
 import { outageDay } from './inboxes/outage-day.ts';
@@ -47,18 +47,6 @@ it('who reran yesterday is answered in two steps, without JavaScript too', async
     expect(rows).toHaveLength(1);
     expect(rows[0]).toMatch(/rerun[^]+grace[^]+the database is back/);
     if (javaScriptEnabled) expect(await looksFaults(ada.page, 390, 1280)).toEqual([]);
-
-    await page.getByRole('link', { name: 'Clear' }).click();
-    await page.getByLabel('By', { exact: true }).fill('cron');
-    await page.getByRole('button', { name: 'Filter' }).click();
-    await page.waitForURL(/\/audit\?/);
-    expect(new URL(page.url()).search).toBe('?actor=cron');
-    expect(await page.locator('#audit tbody tr').count()).toBe(1);
-    expect(await page.getByLabel('By', { exact: true }).inputValue()).toBe('cron');
-    await page.getByLabel('On this day (UTC)').fill(yesterday.toISOString().slice(0, 10));
-    await page.getByRole('button', { name: 'Filter' }).click();
-    await page.locator('#none').waitFor();
-    expect(await page.locator('#none').innerText()).toBe('No entry matches the filter.');
   }
 });
 
@@ -73,28 +61,4 @@ it('a preview that somebody else runs meanwhile offers no run any more, wherever
   await page.locator('#outcome').waitFor();
   await page.locator('#progress').waitFor({ state: 'detached' });
   expect(await page.locator('main').innerText()).not.toContain('Run it?');
-});
-
-it('that a run has begun gives way to what became of it, and the list says so too, without JavaScript', async () => {
-  await using ada = await visitor(browser, site, { reducedMotion: 'reduce', javaScriptEnabled: false });
-  const { page } = ada;
-  await ada.open('/dead');
-  await page.getByRole('row').filter({ hasText: 'TaxError' }).getByRole('button', { name: 'Rerun group…' }).click();
-  await page.locator('#run').getByLabel('Reason').fill('the rate is there');
-  await page.locator('#run').getByRole('button').click();
-  const { pathname } = new URL(page.url());
-  const id = Number(pathname.split('/').at(-1));
-  await expect.poll(async () => (await getBulk(site.inbox, id))?.state).toBe('done');
-  await page.reload();
-  expect(await page.locator('main').innerText()).not.toContain('has begun');
-  expect(await page.locator('#outcome').innerText()).toMatch(/Of \d+ events rerun, \d+ are waiting/);
-
-  await ada.open('/bulks');
-  const row = await page.locator(`#bulk-${id}`).innerText();
-  expect(row).toMatch(/\d+ waiting to be handled/);
-  expect(row).toContain('the rate is there');
-  expect(row).toContain('ada');
-  await using seeing = await visitor(browser, site, { reducedMotion: 'reduce' });
-  await seeing.open('/bulks');
-  expect(await looksFaults(seeing.page, 390, 1280)).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { auditLines, listBulks } from '../../src/ops/index.ts';
+import { listBulks } from '../../src/ops/index.ts';
 import { brokenShop, eventOf, ORDER, WHY } from './broken-shop.ts';
 import { openBrowser, ofFile } from './browser.ts';
-import { OPERATOR, VIEWER, type OpsSite } from './ops-site.ts';
+import { VIEWER, type OpsSite } from './ops-site.ts';
 import { visitor, sees, tabTo } from './visitor.ts';
 
 const KEY = { endpoint: 'default', id: eventOf(ORDER, 'order.created') };
@@ -11,45 +11,7 @@ const GROUP = ['ord_41', ORDER, 'ord_44'].map((order) => eventOf(order, 'order.c
 const browser = await ofFile(openBrowser());
 
 describe('an operator who is asked about an order', () => {
-  it('finds its dead event, reads its error, and reruns all that failed alike after a preview, by mouse', async () => {
-    await using shop = await brokenShop();
-    await using ada = await visitor(browser, shop.site);
-    const { page } = ada;
-    await ada.open('');
-    await page.getByRole('link', { name: 'Events', exact: true }).click();
-    await page.locator('#filtering > summary').click();
-    await page.getByLabel('Entity', { exact: true }).fill(ORDER);
-    await page.getByRole('button', { name: 'Filter', exact: true }).click();
-    await page.waitForURL(`**/ops/events?entity=${ORDER}`);
-    expect(await page.locator('table.list tbody tr').count()).toBe(1);
-    await page.getByRole('link', { name: 'order.created' }).click();
-    await sees(page, WHY);
-
-    await page.getByRole('link', { name: 'Dead events', exact: true }).click();
-    const group = page.getByRole('row').filter({ hasText: 'TypeError' });
-    await group.getByRole('button', { name: 'Rerun group…' }).click();
-    await sees(page, 'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.');
-    await sees(page, 'TypeError: Cannot read properties');
-    expect(await deadOf(shop.site)).toEqual(expect.arrayContaining(GROUP));
-
-    shop.mend();
-    await page.getByLabel(/^Reason/).fill('Swiss VAT is back');
-    await page.getByRole('button', { name: 'Rerun 3 events' }).click();
-    await sees(page, 'Of 3 events rerun, 3 are processed.');
-
-    await page.getByRole('link', { name: 'Events', exact: true }).click();
-    await page.getByLabel('Find events').fill(ORDER);
-    await page.getByLabel('Find events').press('Enter');
-    await page.locator('table.list .state-processed').waitFor();
-    await page.getByRole('link', { name: 'Audit' }).click();
-    await sees(page, 'Swiss VAT is back');
-    expect(await statesOf(shop.site, GROUP)).toEqual(['processed', 'processed', 'processed']);
-    expect((await auditLines(shop.site.inbox)).lines).toMatchObject([
-      { act: 'rerun', actor: OPERATOR.username, via: 'page', reason: 'Swiss VAT is back', counts: { done: 3 } },
-    ]);
-  });
-
-  it('does the same with the keyboard alone', async () => {
+  it('finds its dead event, reads its error, and reruns all that failed alike, with the keyboard alone', async () => {
     await using shop = await brokenShop();
     await using ada = await visitor(browser, shop.site);
     const { page } = ada;
@@ -157,8 +119,4 @@ async function screensOf(site: OpsSite): Promise<readonly string[]> {
 
 async function deadOf({ inbox }: OpsSite): Promise<readonly string[]> {
   return (await inbox.list()).filter(({ state }) => state === 'dead').map(({ id }) => id);
-}
-
-async function statesOf({ inbox }: OpsSite, ids: readonly string[]): Promise<readonly (string | undefined)[]> {
-  return Promise.all(ids.map(async (id) => (await inbox.get({ endpoint: 'default', id }))?.state));
 }

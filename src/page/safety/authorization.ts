@@ -8,31 +8,23 @@ import type { Visitor } from '../visit.ts';
 /** Who may see the page. Set at least one option. */
 export interface AuthorizationOptions {
   /**
-   * Your own login: a function that returns the visitor, or `null` to deny access. This function must not read the body
-   * of the request.
+   * Your own login: returns the visitor, or `null` to deny access. It must not read the body of the request.
    */
   readonly authorize?: (request: Request) => Visitor | null | Promise<Visitor | null>;
   /**
-   * Users who sign in with a password; the browser asks for it. These users are viewers unless `role` is set. Use
-   * passwords only over HTTPS.
+   * Users who sign in with a password, as viewers unless `role` is set. Use passwords only over HTTPS.
    */
   readonly basic?: readonly {
     readonly user: string;
-    /**
-     * The password, for example from an environment variable. If the password is unset or empty, the page cannot be
-     * created.
-     */
+    /** The password. If it is unset or empty, the page cannot be created. */
     readonly password: string | undefined;
     readonly role?: Visitor['role'];
   }[];
   /**
-   * Tokens for programs, such as a metrics collector that scrapes `/metrics`. Programs are viewers unless `role` is
-   * set.
+   * Tokens for programs that scrape `/metrics`, for example. Programs are viewers unless `role` is set.
    */
   readonly bearer?: readonly {
-    /**
-     * The token, for example from an environment variable. If the token is unset or empty, the page cannot be created.
-     */
+    /** The token. If it is unset or empty, the page cannot be created. */
     readonly token: string | undefined;
     readonly role?: Visitor['role'];
     readonly name?: string;
@@ -40,7 +32,7 @@ export interface AuthorizationOptions {
   /**
    * Lets visitors on this machine use the page without a login, as operators unless `role` is set. Connections from
    * other machines or through proxies are denied access. hookbox cannot detect a proxy on this machine that sends
-   * neither `X-Forwarded-For` nor `Forwarded`. The audit records the actions of these visitors under `name`.
+   * neither `X-Forwarded-For` nor `Forwarded`. The audit records these visitors under `name`.
    *
    * @defaultValue `false` for `opsPage`; for `sandboxPage`, `true` if no login is set. `name` is `local` unless you set
    * it
@@ -64,15 +56,6 @@ export interface LoginOptions {
    */
   readonly secret?: string;
 }
-
-export const ENTRANCE: RulesFor<AuthorizationOptions & LoginOptions> = {
-  authorize: 'function',
-  basic: 'list',
-  bearer: 'list',
-  unsafeOpen: true,
-  logger: true,
-  secret: true,
-};
 
 type Entry<Name extends 'basic' | 'bearer'> = NonNullable<AuthorizationOptions[Name]>[number];
 const USER: RulesFor<Entry<'basic'>> = { user: true, password: true, role: true };

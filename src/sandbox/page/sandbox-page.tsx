@@ -4,11 +4,9 @@ import { ConfigurationError, HookboxError, isError, nameOf } from '../../errors.
 import { loggerOf } from '../../host/logger.ts';
 import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import { assertOptions, type RulesFor } from '../../option-rules.ts';
-import { createFrame, type PageContext } from '../../page/frame.tsx';
+import { createFrame, type PageContext, type PageOptions, PAGE_OPTIONS } from '../../page/frame.tsx';
 import type { Look } from '../../page/layout.tsx';
 import { liveStreams, type Changes } from '../../page/live-updates.ts';
-import { ENTRANCE, type AuthorizationOptions, type LoginOptions } from '../../page/safety/authorization.ts';
-import type { GuardOptions } from '../../page/safety/request-guard.ts';
 import type { Screen } from '../../page/visit.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 import { ApiError, SandboxClosedError } from '../errors.ts';
@@ -32,18 +30,7 @@ import { webhookScreen, webhooksScreen } from './webhooks-screens.tsx';
 export type { Visitor } from '../../page/visit.ts';
 
 /** The options of {@link sandboxPage}. */
-export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
-  /**
-   * The title of the dashboard.
-   *
-   * @defaultValue `'sandbox'`
-   */
-  readonly title?: string;
-  /**
-   * The path of the dashboard in the browser, if a proxy removes part of it. By default, hookbox derives this path from
-   * each request.
-   */
-  readonly base?: string;
+export interface SandboxPageOptions extends PageOptions {
   /**
    * The address of the service that the examples show.
    *
@@ -52,22 +39,14 @@ export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, 
   readonly service?: string;
 }
 
-const OPTIONS: RulesFor<SandboxPageOptions> = {
-  ...ENTRANCE,
-  hosts: 'list',
-  title: true,
-  base: true,
-  service: true,
-};
+const OPTIONS: RulesFor<SandboxPageOptions> = { ...PAGE_OPTIONS, service: true };
 
 /**
- * Creates the dashboard of a sandbox (sections 5.2, 6 and 6.4.4 of the service's interface). The dashboard shows API
- * keys, webhook endpoints, deliveries, dead letters, orders, stock, the clock and faults, and lets you change them. The
- * dashboard needs no JavaScript.
+ * Creates the dashboard of a sandbox (sections 5.2, 6 and 6.4.4 of the service's interface). The dashboard shows and
+ * changes API keys, webhook endpoints, deliveries, orders, stock, the clock and faults. It needs no JavaScript.
  *
- * Without `authorize`, `basic` or `bearer`, there is no login. The dashboard then accepts only direct connections from
- * its own machine, under a loopback name. The server that mounts the dashboard must pass the client's address to it, as
- * @hono/node-server, Bun and Deno do.
+ * Without `authorize`, `basic` or `bearer`, the dashboard accepts only direct connections from its own machine, under a
+ * loopback name. Its server must pass the client's address, as @hono/node-server, Bun and Deno do.
  *
  * @param sandbox - a sandbox from `createSandbox`, which you close yourself
  * @throws ConfigurationError `INVALID_OPTION` for an invalid option

@@ -30,6 +30,14 @@ async function stateOf(inbox: Inbox, id: string): Promise<string | undefined> {
   return (await inbox.get({ endpoint: 'default', id }))?.state;
 }
 
+async function bodyOf(inbox: Inbox, id: string): Promise<Uint8Array | null | undefined> {
+  return (await inbox.get({ endpoint: 'default', id }))?.body;
+}
+
+const partIn = async (answer: Response, id: string) => textIn(await answer.text(), id);
+
+const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 20_000 });
+
 describe('one event', () => {
   test('is rerun, and the audit says by whom and why', async () => {
     const { inbox, post, says } = openedPage();
@@ -219,7 +227,7 @@ describe('all that match', () => {
 
     const run = await post('/bulks/1/run', { rate: '1000', reason: 'now' });
     expect(leadsTo(run)).toBe('/bulks/1?done=running');
-    await vi.waitFor(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'), { timeout: 20_000 });
+    await eventually(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'));
     const after = await html(leadsTo(run) ?? '');
     expect(after).not.toContain('has begun');
     expect(textIn(after, 'sentence')).toMatch(/^Reran 2 events/);
@@ -296,7 +304,7 @@ describe('all that match', () => {
     expect(advance).not.toHaveBeenCalled();
     await operationsOf(inbox).reportBulk(1, true);
     await post('/bulks/1/run', { rate: '1000' });
-    await vi.waitFor(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'), { timeout: 20_000 });
+    await eventually(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'));
   });
 
   test('go on when the inbox fails in between, for whoever resumes them', async () => {
@@ -305,15 +313,12 @@ describe('all that match', () => {
     await post('/bulks', { act: 'rerun' });
     const advance = vi.spyOn(inbox.operations as Operations, 'advanceBulk').mockRejectedValue(new Error('disk full'));
     expect((await post('/bulks/1/run')).status).toBe(303);
-    await vi.waitFor(() => expect(advance).toHaveBeenCalled(), { timeout: 20_000 });
+    await eventually(() => expect(advance).toHaveBeenCalled());
     advance.mockRestore();
-    await vi.waitFor(
-      async () => {
-        await post('/bulks/1/run');
-        expect((await getBulk(inbox, 1))?.state).toBe('done');
-      },
-      { timeout: 20_000 },
-    );
+    await eventually(async () => {
+      await post('/bulks/1/run');
+      expect((await getBulk(inbox, 1))?.state).toBe('done');
+    });
   });
 });
 
@@ -326,11 +331,11 @@ describe('pruning', () => {
     const preview = await post('/maintenance/prune', FIELDS);
     const text = await preview.text();
     expect([preview.status, textIn(text, 'preview')]).toEqual([200, expect.stringContaining('Would prune 2 events')]);
-    expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
+    expect(await bodyOf(inbox, 'evt_1')).not.toBeNull();
 
     const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '2', typed: '2', reason: 'old' });
     expect(leadsTo(answer)).toBe('/maintenance?done=events-pruned&figures=2');
-    expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).toBeNull();
+    expect(await bodyOf(inbox, 'evt_1')).toBeNull();
     expect((await auditLines(inbox)).lines).toMatchObject([
       { act: 'prune', actor: 'ada', reason: 'old', counts: { pruned: 2 } },
     ]);
@@ -349,9 +354,9 @@ describe('pruning', () => {
     expect(leadsTo(await post('/maintenance/prune', { ...fields, typed: '2' }))).toBe(
       '/maintenance?done=events-pruned&figures=2',
     );
-    expect((await inbox.get({ endpoint: 'default', id: 'evt_3' }))?.body).not.toBeNull();
+    expect(await bodyOf(inbox, 'evt_3')).not.toBeNull();
     const broken = await post('/maintenance/prune', { ...fields, settledBefore: 'soon' });
-    expect(textIn(await broken.text(), 'problem')).toContain('does not contain a valid time');
+    expect(await partIn(broken, 'problem')).toContain('does not contain a valid time');
   });
 
   test('takes only the endpoint that is given', async () => {
@@ -361,7 +366,7 @@ describe('pruning', () => {
     expect(
       leadsTo(await post('/maintenance/prune', { ...FIELDS, endpoint: 'shop-b', confirm: '1', typed: '1' })),
     ).toContain('figures=1');
-    expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
+    expect(await bodyOf(inbox, 'evt_1')).not.toBeNull();
   });
 
   test('asks again when it would be more than were confirmed', async () => {
@@ -370,7 +375,7 @@ describe('pruning', () => {
     const prune = vi.spyOn(inbox.operations as Operations, 'pruneSome');
     for (const confirm of ['4999', '', '-5', '5000x', '1e9']) {
       const answer = await post('/maintenance/prune', { ...FIELDS, confirm, typed: confirm });
-      expect([confirm, textIn(await answer.text(), 'preview')]).toEqual([
+      expect([confirm, await partIn(answer, 'preview')]).toEqual([
         confirm,
         expect.stringContaining('Would prune 5,000 events'),
       ]);
@@ -397,7 +402,7 @@ describe('pruning', () => {
   ] as const)('is not done for %j', async ([fields, said]) => {
     const { post } = openedPage();
     const answer = await post('/maintenance/prune', { ...fields, confirm: '9' });
-    expect(textIn(await answer.text(), 'problem')).toContain(said);
+    expect(await partIn(answer, 'problem')).toContain(said);
   });
 
   test('takes only the types that are given', async () => {
@@ -410,7 +415,7 @@ describe('pruning', () => {
       typed: '1',
     });
     expect(leadsTo(answer)).toContain('figures=1');
-    expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
+    expect(await bodyOf(inbox, 'evt_1')).not.toBeNull();
   });
 });
 
@@ -419,7 +424,7 @@ describe('erasing', () => {
     const { inbox, post } = openedPage();
     await store(inbox, orderEvent('evt_1', { order: 'ord_1' }), orderEvent('evt_2', { order: 'ord_2' }));
     const preview = await post('/maintenance/erase', { entity: ' ord_1 ' });
-    expect(textIn(await preview.text(), 'preview')).toContain('Would erase 1 event about ord_1');
+    expect(await partIn(preview, 'preview')).toContain('Would erase 1 event about ord_1');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
     expect(leadsTo(await post('/maintenance/erase', { entity: 'ord_1', confirm: '1', typed: ' ord_1 ' }))).toBe(
       '/maintenance?done=erased&figures=1.0.0',
@@ -432,15 +437,13 @@ describe('erasing', () => {
     const { inbox, post } = openedPage();
     await store(inbox, orderEvent('evt_1', { order: 'ord_1' }), orderEvent('evt_2', { order: 'ord_1' }));
     const again = await post('/maintenance/erase', { entity: 'ord_1', confirm: '1', typed: 'ord_1' });
-    expect(textIn(await again.text(), 'preview')).toContain('Would erase 2 events');
+    expect(await partIn(again, 'preview')).toContain('Would erase 2 events');
     for (const typed of ['', '2', 'ord_10']) {
       const other = await post('/maintenance/erase', { entity: 'ord_1', confirm: '2', typed });
-      expect(textIn(await other.text(), 'preview')).toContain(
-        'The name that you typed does not match. Nothing was done.',
-      );
+      expect(await partIn(other, 'preview')).toContain('The name that you typed does not match. Nothing was done.');
     }
     const empty = await post('/maintenance/erase', { entity: '  ', confirm: '1' });
-    expect(textIn(await empty.text(), 'problem')).toContain('Enter what to erase');
+    expect(await partIn(empty, 'problem')).toContain('Enter what to erase');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
   });
 });
@@ -526,15 +529,14 @@ describe('copies', () => {
     expect(await stateOf(restored, 'evt_1')).toBe('dead');
     expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'backup', actor: 'ada' }]);
 
-    const removed = (): Promise<void> =>
-      vi.waitFor(() => expect(readdirSync(backupFolder)).toEqual([]), { timeout: 20_000 });
+    const removed = () => eventually(() => expect(readdirSync(backupFolder)).toEqual([]));
     await removed();
     const left = await post('/maintenance/backup');
     await left.body?.cancel();
     await removed();
     vi.spyOn(inbox.operations as Operations, 'backup').mockRejectedValue(new Error('disk full'));
     for (let again = 0; again < 2; again += 1) {
-      await vi.waitFor(async () => expect((await post('/maintenance/backup')).status).toBe(500), { timeout: 20_000 });
+      await eventually(async () => expect((await post('/maintenance/backup')).status).toBe(500));
     }
     await removed();
   });
@@ -554,14 +556,11 @@ describe('copies', () => {
     ]);
     expect(readdirSync(backupFolder).length).toBe(1);
     await first.arrayBuffer();
-    await vi.waitFor(
-      async () => {
-        const third = await post('/maintenance/backup');
-        await third.body?.cancel();
-        expect(third.status).toBe(200);
-      },
-      { timeout: 20_000 },
-    );
+    await eventually(async () => {
+      const third = await post('/maintenance/backup');
+      await third.body?.cancel();
+      expect(third.status).toBe(200);
+    });
   });
 
   test('a backup is none where there is no room for a copy', async () => {
@@ -587,9 +586,7 @@ describe('copies', () => {
       if (name !== 'hookbox-backup-new') utimesSync(join(backupFolder, name), twoDaysAgo, twoDaysAgo);
     }
     await (await post('/maintenance/backup')).arrayBuffer();
-    await vi.waitFor(() => expect(readdirSync(backupFolder).toSorted()).toEqual(['hookbox-backup-new', 'old']), {
-      timeout: 20_000,
-    });
+    await eventually(() => expect(readdirSync(backupFolder).toSorted()).toEqual(['hookbox-backup-new', 'old']));
   });
 
   test('are not handed out by a page that masks fields', async () => {

@@ -1,5 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { age, axisTime, bounded, bytes, latency, listed, timestamp, number, percent, plural, relative, shortTime } from '../../../src/ops/words/format.ts';
+import {
+  age,
+  axisTime,
+  bounded,
+  bytes,
+  latency,
+  listed,
+  timestamp,
+  number,
+  percent,
+  plural,
+  relative,
+  shortTime,
+} from '../../../src/ops/words/format.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

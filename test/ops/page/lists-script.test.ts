@@ -72,27 +72,6 @@ test('what is chosen stays chosen while the list lives, and goes through a previ
   });
 });
 
-test('the box finds from every screen, and the URL has nothing that was not asked for', async () => {
-  const { page, origin } = await openedIn(browser, 'evt_Aa1', 'evt_Aa2');
-  await page.goto(`${origin}/ops/audit`);
-  await page.keyboard.press('/');
-  await page.keyboard.type('EVT_aA2');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(`${origin}/ops/events?q=EVT_aA2`);
-  expect(await page.locator('#taken').textContent()).toContain('Searched as an event id: evt_Aa2');
-  expect(await page.locator('#events tbody tr').count()).toBe(1);
-  await page.locator('#filtering > summary').click();
-  await page.locator('#filters input[name=id]').fill('');
-  await page.locator('#filters input[name=entity]').fill('evt_Aa1');
-  await page.locator('#filters').getByRole('button', { name: 'Filter' }).click();
-  await page.waitForURL(`${origin}/ops/events?entity=evt_Aa1`);
-  await page.keyboard.press('/');
-  await page.keyboard.type('evt_Ab');
-  await page.keyboard.press('Enter');
-  await page.locator('#suggestions').getByRole('link', { name: 'evt_Aa1' }).first().click();
-  expect(await page.locator('#events tbody tr').count()).toBe(1);
-});
-
 function slowly(inbox: Opened['inbox'], step: (before: number) => Promise<void>): void {
   const operations = inbox.operations as Operations;
   const real = operations.search.bind(operations);

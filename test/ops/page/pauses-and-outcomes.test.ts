@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { previewBulk, runBulk } from '../../../src/ops/bulks.ts';
 import { pauseType } from '../../../src/ops/pauses.ts';
-import { rerunEvents } from '../../../src/ops/act-on-events.ts';
-import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { failure, FAILED, handleAgain, handled, invalidThen } from '../events-in-states.ts';
@@ -119,17 +117,6 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   );
   expect(await says('/paused', 'none')).toBe('No types are paused.');
   expect(await html('')).not.toContain('id="paused"');
-});
-
-test('types, names and reasons of pauses and of acts are text, whatever they are', async () => {
-  const { inbox, html } = openedPage();
-  const { script } = hostileTexts;
-  await handled(inbox, FAILED, orderEvent('evt_1'));
-  await pauseType(inbox, script.slice(0, 150), { actor: script, reason: script }, { unseen: true });
-  await rerunEvents(inbox, [{ endpoint: 'default', id: 'evt_1' }], { actor: script, reason: script });
-  for (const path of ['', '/paused', `/paused?type=${encodeURIComponent(script)}`, '/events/default/evt_1']) {
-    expect(await html(path)).not.toContain(script);
-  }
 });
 
 test('attempts that failed alike are folded, and each of them can be opened', async () => {

@@ -11,6 +11,7 @@ import type { Screen, Visit } from '../../../src/page/visit.ts';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { tagsOf, textOf, type Tag } from './read-html.ts';
 import { NOW, ago, bulkOf, counting, deadGroup, htmlOf, noGauges, stubVisit, summary } from './stub-visit.ts';
+import { pausedScreen } from '../../../src/page/screens/paused-screen.tsx';
 
 const screens: Readonly<Record<string, (visit: Visit, text: string) => Promise<Screen>>> = {
   overview: overviewScreen,
@@ -21,6 +22,7 @@ const screens: Readonly<Record<string, (visit: Visit, text: string) => Promise<S
   audit: auditScreen,
   health: healthScreen,
   maintenance: (visit) => maintenanceScreen(visit),
+  paused: pausedScreen,
   'prune preview': (visit, text) =>
     maintenanceScreen(visit, {
       act: 'prune',
@@ -111,6 +113,9 @@ function filledWith(text: string): Partial<Operations> {
       ],
       next: null,
     }),
+    pausedTypes: async () => [
+      { endpoint: text, type: text, actor: text, reason: text, since: ago(9), waiting: 2, more: false },
+    ],
     ping: async () => {
       throw new Error(text);
     },

@@ -1,17 +1,14 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
-import { deadGroups, discardEvents, previewBulk, pruneEvents, runBulk } from '../../../src/ops/index.ts';
+import { discardEvents, pruneEvents } from '../../../src/ops/index.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
-import { bulkScreen, bulksScreen } from '../../../src/page/screens/bulk-screen.tsx';
-import { deadEventsScreen } from '../../../src/page/screens/dead-events-screen.tsx';
-import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
-import type { Screen, Visit } from '../../../src/page/visit.ts';
+import type { Visit } from '../../../src/page/visit.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { ANY, FAILED, RETRY } from '../events-in-states.ts';
 import { openedPage } from './opened-page.ts';
-import { partOf, textOf, textIn } from './read-html.ts';
+import { partOf, textOf } from './read-html.ts';
 import { htmlOf, stubVisit } from './stub-visit.ts';
 
 const ADA = { actor: 'ada', via: 'page', reason: 'the tax service is back' } as const;
@@ -37,48 +34,6 @@ async function storeDead(inbox: Inbox, ids: readonly string[], receivedAt: numbe
 function visitTo(inbox: Inbox): Visit {
   return { ...stubVisit(), operated: { inbox }, lasting: inbox, now: new Date() };
 }
-
-async function textOn(screen: Promise<Screen>, id: string): Promise<string> {
-  return textIn(await htmlOf(await screen), id);
-}
-
-test('an operator sees what is dead and what waits, reruns a group, and finds both in the bulk actions and in the audit', async () => {
-  const inbox = openInbox();
-  const long = Date.now() - 47 * 60_000;
-  await storeDead(inbox, ['evt_1', 'evt_2', 'evt_3'], long);
-  await store(inbox, orderEvent('evt_4', { receivedAt: long }));
-
-  const headline = await textOn(overviewScreen(visitTo(inbox)), 'headline');
-  expect(headline).toMatch(
-    /^3 events are dead in 1 group, some since .+ UTC \(\d+ s\) 3: TypeError: no tax for evt_\d_0123456789abcdef /,
-  );
-  expect(headline).toMatch(
-    /1 order is stuck: evt_4 is waiting; no processor for order.created has ever run. It has been waiting since .+ \(47 min\)\.$/,
-  );
-  expect(await textOn(overviewScreen(visitTo(inbox)), 'tile-dead')).toBe('Dead now 3 3 died in 1 h');
-  expect(await textOn(deadEventsScreen(visitTo(inbox)), 'groups')).toMatch(/TypeError: no tax .+ 3 failed /);
-
-  const [group] = await deadGroups(inbox);
-  const { id } = await previewBulk(inbox, 'rerun', { fingerprint: group?.fingerprint ?? '' }, ADA);
-  expect(await textOn(bulkScreen(visitTo(inbox), id), 'sentence')).toBe(
-    'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.',
-  );
-  await runBulk(inbox, id, ADA);
-  expect(await textOn(bulkScreen(visitTo(inbox), id), 'outcome')).toContain('Of 3 events rerun, 3 are waiting');
-  expect(await textOn(bulksScreen(visitTo(inbox)), `bulk-${id}`)).toContain('done 3');
-  for (const text of [
-    textOf(await htmlOf(await bulkScreen(visitTo(inbox), id))),
-    await textOn(bulksScreen(visitTo(inbox)), `bulk-${id}`),
-  ]) {
-    expect(text).toMatch(/group TypeError: no tax for \w+/);
-  }
-  expect(await textOn(deadEventsScreen(visitTo(inbox)), 'none')).toContain('No event is dead.');
-
-  const audit = await textOn(auditScreen(visitTo(inbox)), 'audit');
-  expect(audit).toMatch(
-    /rerun ada through this page bulk action \d+ filter group TypeError: no tax for \w+ .*total 3 3 done the tax service is back$/,
-  );
-});
 
 test('acts on single events and prunes can be read in the audit', async () => {
   const inbox = openInbox();
