@@ -3,16 +3,34 @@ import { ConfigurationError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventState } from '../../src/inbox/event.ts';
 import type { ActResult, By } from '../../src/inbox/operator/acts.ts';
-import { auditLines } from '../../src/ops/audit.ts';
-import { previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { discardEvents, rerunEvents, retryEventsNow } from '../../src/ops/act-on-events.ts';
-import { countEvents, getEvent, listEvents } from '../../src/ops/find.ts';
+import {
+  auditLines,
+  countEvents,
+  discardEvents,
+  getEvent,
+  listEvents,
+  previewBulk,
+  rerunEvents,
+  retryEventsNow,
+  runBulk,
+} from '../../src/ops/index.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store as storeIn } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
 import { totalsOf } from './counted.ts';
-import { ANY, FAILED, failure, handleAgain, handled, inStates, invalidThen, key, RETRY } from './events-in-states.ts';
+import {
+  ANY,
+  auditOf,
+  FAILED,
+  failure,
+  handleAgain,
+  handled,
+  inStates,
+  invalidThen,
+  key,
+  RETRY,
+} from './events-in-states.ts';
 
 const NOW = START + 1_000;
 const ADA: By = { actor: 'ada', reason: 'the shop was down', now: NOW };
@@ -122,7 +140,7 @@ export const testActs = suite((open: () => Promise<ActedStore>) => {
       await discardEvents(inbox, [key('discarded')], ADA);
       const report = await rerunEvents(inbox, [key('shown'), key('discarded')], ADA, { states: ['dead'] });
       expect(report.counts).toEqual({ done: 1, changed: 1 });
-      expect((await auditLines(inbox)).lines[0]).toMatchObject({ act: 'rerun', counts: { done: 1, changed: 1 } });
+      expect((await auditOf(inbox))[0]).toMatchObject({ act: 'rerun', counts: { done: 1, changed: 1 } });
       expect((await discardEvents(inbox, [key('shown')], ADA, { states: ['dead'] })).counts).toEqual({ changed: 1 });
       expect((await discardEvents(inbox, [key('shown')], ADA, { states: ['pending'] })).counts).toEqual({ done: 1 });
       const wrong = { states: ['daed'] } as unknown as { states: EventState[] };
@@ -319,7 +337,7 @@ export const testActs = suite((open: () => Promise<ActedStore>) => {
       const expected: ActResult[] = ['not needed', 'unknown', 'done', 'done', 'not needed'];
       expect(results).toEqual(keys.map((key, at) => ({ key, result: expected[at] })));
       expect(counts).toEqual({ 'not needed': 2, unknown: 1, done: 2 });
-      expect((await auditLines(inbox)).lines).toEqual([
+      expect(await auditOf(inbox)).toEqual([
         {
           seq: audit,
           at: new Date(NOW),
@@ -351,7 +369,7 @@ export const testActs = suite((open: () => Promise<ActedStore>) => {
       await expect(refused).rejects.toThrow(ConfigurationError);
       await expect(refused).rejects.toThrow('previewBulk');
       expect(await store.row('evt_0')).toMatchObject({ state: 'dead' });
-      expect((await auditLines(inbox)).lines).toEqual([]);
+      expect(await auditOf(inbox)).toEqual([]);
       expect((await rerunEvents(inbox, ids.slice(0, 500).map(key), ADA)).counts).toEqual({ done: 1, unknown: 499 });
     });
 

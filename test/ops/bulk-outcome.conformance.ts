@@ -1,10 +1,16 @@
 import { expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import { bulkOutcome, type BulkOutcome, previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { discardEvents } from '../../src/ops/act-on-events.ts';
-import { eraseEntity } from '../../src/ops/erase.ts';
-import { getEvent, listEvents } from '../../src/ops/find.ts';
+import {
+  bulkOutcome,
+  type BulkOutcome,
+  discardEvents,
+  eraseEntity,
+  getEvent,
+  listEvents,
+  previewBulk,
+  runBulk,
+} from '../../src/ops/index.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { filterOfFate, outcomeInWords } from '../../src/ops/words/act-words.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';

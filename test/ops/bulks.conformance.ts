@@ -4,16 +4,22 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { Bulk, By } from '../../src/inbox/operator/acts.ts';
 import type { EventFilter } from '../../src/inbox/operator/search.ts';
-import { cancelBulk, getBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
-import { auditLines } from '../../src/ops/audit.ts';
+import {
+  cancelBulk,
+  discardEvents,
+  getBulk,
+  listBulks,
+  previewBulk,
+  rerunEvents,
+  runBulk,
+} from '../../src/ops/index.ts';
 import { stateInWords } from '../../src/ops/words/act-words.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
-import { ANY, FAILED, handleAgain, handled, invalidThen, key, RETRY } from './events-in-states.ts';
+import { ANY, auditOf, FAILED, handleAgain, handled, invalidThen, key, RETRY } from './events-in-states.ts';
 
 const NOW = START + 1_000;
 const HOUR_MS = 3_600_000;
@@ -88,7 +94,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       expect(await kept.rows()).toEqual(before);
       expect(await getBulk(inbox, bulk.id)).toEqual(bulk);
       expect(await listBulks(inbox)).toEqual([bulk]);
-      expect((await auditLines(inbox)).lines).toEqual([]);
+      expect(await auditOf(inbox)).toEqual([]);
     });
 
     it.each([
@@ -304,7 +310,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       const seen: Bulk[] = [];
       const lines: unknown[] = [];
       const watched = afterBatches(inbox, async () => {
-        lines.push((await auditLines(inbox)).lines[0]?.counts);
+        lines.push((await auditOf(inbox))[0]?.counts);
       });
       const bulk = await runBulk(watched, id, GRACE, { ...UNLIMITED, onProgress: (bulk) => void seen.push(bulk) });
       const counts = { done: 249, 'not needed': 1, 'still invalid': 1 };
@@ -314,7 +320,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       expect(seen.length).toBeGreaterThanOrEqual(3);
       expect(seen.map(({ worked }) => worked)).toEqual(seen.map(({ worked }) => worked).toSorted((a, b) => a - b));
       expect(lines).toEqual(seen.map(({ counts }) => counts));
-      const [line] = (await auditLines(inbox)).lines;
+      const [line] = await auditOf(inbox);
       expect(line).toEqual({
         seq: bulk.audit,
         at: new Date(NOW + 1),
@@ -337,7 +343,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
 
     it('tells processors, who take the events in their order', async () => {
       await plant(['evt_2', 'evt_0', 'evt_1']);
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       let notified = 0;
       inbox.onPending(() => (notified += 1));
       await runBulk(inbox, id, ADA);
@@ -371,18 +377,18 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       await handled(inbox, { outcome: 'processed' }, orderEvent('evt'));
       const { id } = await previewBulk(inbox, 'rerun', {}, ADA, { force: true });
       expect(await runBulk(inbox, id, ADA)).toMatchObject({ force: true, counts: { done: 1 } });
-      expect((await auditLines(inbox)).lines[0]?.filter).toEqual({ bulk: id, filter: {}, total: 1, force: true });
+      expect((await auditOf(inbox))[0]?.filter).toEqual({ bulk: id, filter: {}, total: 1, force: true });
     });
 
     it('of nothing is done, and audited all the same', async () => {
       const { id } = await previewBulk(inbox, 'discard', {}, ADA);
       expect(await runBulk(inbox, id, ADA)).toMatchObject({ state: 'done', total: 0, counts: {} });
-      expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'discard', counts: {} }]);
+      expect(await auditOf(inbox)).toMatchObject([{ act: 'discard', counts: {} }]);
     });
 
     it('keeps to its rate', async () => {
       await plant(ids(400));
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       const paces: number[] = [];
       const startedAt = performance.now();
       await runBulk(inbox, id, ADA, {
@@ -396,7 +402,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
 
     it('at less than one a second begins all the same, and one that is stopped does not wait for its next turn', async () => {
       await plant(['evt_0', 'evt_1']);
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       const control = new AbortController();
       const bulk = await runBulk(inbox, id, ADA, {
         ratePerSecond: 0.001,
@@ -407,13 +413,13 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
     });
 
     it.each([[0], [-1], [Number.NaN]])('at %s a second is refused', async (ratePerSecond) => {
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       await expect(runBulk(inbox, id, ADA, { ratePerSecond })).rejects.toThrow(ConfigurationError);
     });
 
     it('stops when it is told to, and somebody else goes on with it: each event once, and both are in the audit', async () => {
       await plant(ids(350));
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       const control = new AbortController();
       const stopped = await runBulk(inbox, id, ADA, {
         ...UNLIMITED,
@@ -428,7 +434,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       const bulk = await runBulk(inbox, id, GRACE, UNLIMITED);
       expect(bulk).toMatchObject({ state: 'done', worked: 350, counts: { done: 350 }, audit: stopped.audit });
       expect(await kept.moves('dead', 'pending')).toEqual({ events: 350, moves: 350 });
-      expect((await auditLines(inbox)).lines).toMatchObject([
+      expect(await auditOf(inbox)).toMatchObject([
         { act: 'resume', actor: 'grace', filter: { bulk: id }, counts: { left: 350 - stopped.worked } },
         { act: 'rerun', actor: 'ada', counts: { done: 350 } },
       ]);
@@ -436,7 +442,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
 
     it('that was told to stop says so, until somebody goes on with it', async () => {
       await plant(ids(3));
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       expect(await getBulk(inbox, id)).toMatchObject({ state: 'previewed', stopped: null });
       const control = new AbortController();
       const how = { ratePerSecond: 1, signal: control.signal, onProgress: () => control.abort() };
@@ -454,7 +460,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       ['went before the clock was set back', -HOUR_MS],
     ])('whose process %s without a word says so; who finds that again need not wait', async (_, earlier) => {
       await plant(ids(3));
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       await operationsOf(inbox).advanceBulk(id, 1, ADA, {});
       expect(await getBulk(inbox, id)).toMatchObject({ stopped: null });
       await kept.heardEarlier(id, earlier);
@@ -469,7 +475,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
 
     it('whose process lives is nowhere said to have gone, whatever the clock says', async () => {
       await plant(ids(3));
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       const control = new AbortController();
       const begun = Promise.withResolvers<void>();
       const onProgress = () => begun.resolve();
@@ -485,7 +491,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
 
     it('by two at the same time, each with a connection of its own, acts on each event once', async () => {
       await plant(ids(3_000));
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       await using second = kept.second();
       let died = 0;
       const worked = { ada: 0, grace: 0 };
@@ -506,21 +512,21 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
 
     it.each(['done', 'cancelled'] as const)('of one that is %s is refused, and says what to do', async (state) => {
       await plant(['evt']);
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       const ended = await (state === 'done' ? runBulk(inbox, id, ADA) : cancelBulk(inbox, id, ADA));
       expect(ended.state).toBe(state);
-      const lines = (await auditLines(inbox)).lines.length;
+      const lines = (await auditOf(inbox)).length;
       const again = runBulk(inbox, id, ADA);
       await expect(again).rejects.toThrow(ConfigurationError);
       await expect(again).rejects.toThrow(`Bulk action ${id} is already ${state}. Preview again`);
-      expect((await auditLines(inbox)).lines).toHaveLength(lines);
+      expect(await auditOf(inbox)).toHaveLength(lines);
     });
   });
 
   describe('a cancel', () => {
     it('leaves what the run has not come to as it is, and the run ends by itself', async () => {
       await plant(ids(300));
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       let cancelled: Promise<Bulk> | undefined;
       const bulk = await runBulk(inbox, id, ADA, {
         ...UNLIMITED,
@@ -531,7 +537,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       expect(bulk.worked).toBeGreaterThan(0);
       expect(bulk.worked).toBeLessThanOrEqual(200);
       expect(await kept.moves('dead', 'pending')).toEqual({ events: bulk.worked, moves: bulk.worked });
-      expect((await auditLines(inbox)).lines).toMatchObject([
+      expect(await auditOf(inbox)).toMatchObject([
         {
           act: 'cancel',
           actor: 'grace',
@@ -547,7 +553,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       await plant(['evt']);
       const { id } = await previewBulk(inbox, 'discard', {}, ADA);
       expect(await cancelBulk(inbox, id, ADA)).toMatchObject({ state: 'cancelled', startedAt: null, audit: null });
-      expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'cancel', counts: { worked: 0, left: 1 } }]);
+      expect(await auditOf(inbox)).toMatchObject([{ act: 'cancel', counts: { worked: 0, left: 1 } }]);
       expect(await statesOf(['evt'])).toEqual(['dead']);
     });
 
@@ -555,7 +561,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       const { id } = await previewBulk(inbox, 'discard', {}, ADA);
       const done = await runBulk(inbox, id, ADA);
       expect(await cancelBulk(inbox, id, GRACE)).toEqual(done);
-      expect((await auditLines(inbox)).lines).toHaveLength(1);
+      expect(await auditOf(inbox)).toHaveLength(1);
     });
   });
 
@@ -581,21 +587,26 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
     'a batch that cannot write %s has done nothing: it is done once when it is run again',
     async (what) => {
       await plant(ids(10));
-      const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+      const id = await previewed();
       const mend = await kept.breaks(what);
       await expect(runBulk(inbox, id, ADA)).rejects.toThrow(InboxUnavailableError);
       expect(await kept.moves('dead', 'pending')).toEqual({ events: 0, moves: 0 });
       expect(await getBulk(inbox, id)).toMatchObject({ state: 'previewed', worked: 0, counts: {}, audit: null });
-      expect((await auditLines(inbox)).lines).toEqual([]);
+      expect(await auditOf(inbox)).toEqual([]);
       await mend();
       expect(await runBulk(inbox, id, ADA)).toMatchObject({ counts: { done: 10 } });
       expect(await kept.moves('dead', 'pending')).toEqual({ events: 10, moves: 10 });
-      expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'rerun', counts: { done: 10 } }]);
+      expect(await auditOf(inbox)).toMatchObject([{ act: 'rerun', counts: { done: 10 } }]);
     },
   );
 
   function plant(ids: readonly string[]): Promise<void> {
     return kept.plant(...ids.map((id) => orderEvent(id)));
+  }
+
+  /** A preview of a rerun of everything. */
+  async function previewed(): Promise<number> {
+    return (await previewBulk(inbox, 'rerun', {}, ADA)).id;
   }
 
   async function snapshotOf(bulk: number): Promise<readonly string[]> {

@@ -5,18 +5,24 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import type { EraseProgress } from '../../src/inbox/operator/erasing.ts';
-import { previewBulk } from '../../src/ops/bulks.ts';
-import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
-import { auditLines } from '../../src/ops/audit.ts';
-import { pausedTypes, pauseType, resumeType } from '../../src/ops/pauses.ts';
+import {
+  auditLines,
+  discardEvents,
+  eraseEntity,
+  pausedTypes,
+  pauseType,
+  previewBulk,
+  rerunEvents,
+  resumeType,
+} from '../../src/ops/index.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { eraseEntity } from '../../src/ops/erase.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, orderEvents, store as storeIn } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
 import { deliverDuring } from './deliver-during.ts';
 import {
+  auditOf,
   ANY,
   attempt,
   claimed,
@@ -307,7 +313,7 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
         logEmptied: false,
       });
       expect(await inbox.list()).toEqual(before);
-      expect((await auditLines(inbox)).lines).toEqual([]);
+      expect(await auditOf(inbox)).toEqual([]);
     });
 
     it('takes hundreds in several transactions that deliveries can come between, and counts them exactly', async () => {
@@ -316,7 +322,7 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       const { taken, result } = await deliverDuring(inbox, erasing, (n) => ({ id: `new_${n}`, entity: null }));
       expect(taken).toBeGreaterThan(3);
       expect(result).toMatchObject({ erased: 350 });
-      expect((await auditLines(inbox)).lines).toMatchObject([{ counts: { erased: 350, inProcessing: 0 } }]);
+      expect(await auditOf(inbox)).toMatchObject([{ counts: { erased: 350, inProcessing: 0 } }]);
     });
 
     it('counts exactly what it has come to when it breaks down', async () => {
@@ -404,7 +410,7 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       await handled(inbox, FAILED, EVENT);
       await eraseEntity(inbox, ENTITY, { ...ADA, reason: `letter about ${ENTITY}, not about evt_2.` });
       const hash = createHash('sha256').update(ENTITY).digest('hex').slice(0, 16);
-      expect((await auditLines(inbox)).lines).toEqual([
+      expect(await auditOf(inbox)).toEqual([
         {
           seq: 1,
           at: new Date(START + 5),
@@ -464,10 +470,7 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       await handled(inbox, FAILED, EVENT);
       await store.actsMeanwhile('rerun', '{"id":"evt"}');
       await eraseEntity(inbox, 'evt', ADA);
-      expect((await auditLines(inbox)).lines).toMatchObject([
-        { act: 'rerun', filter: { id: '(erased)' } },
-        { act: 'erase' },
-      ]);
+      expect(await auditOf(inbox)).toMatchObject([{ act: 'rerun', filter: { id: '(erased)' } }, { act: 'erase' }]);
     });
 
     it('hides names in more lines than fit into one look', async () => {

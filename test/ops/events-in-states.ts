@@ -6,7 +6,7 @@ import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
-import { discardEvents } from '../../src/ops/act-on-events.ts';
+import { auditLines, discardEvents, type AuditLine } from '../../src/ops/index.ts';
 
 export const failure = { name: 'Error', message: 'the shop is down', stack: 'Error: the shop is down' };
 export const FAILED = { outcome: 'dead', reason: 'failed', error: failure } satisfies Settlement;
@@ -56,6 +56,10 @@ export async function committed(inbox: Inbox, event: EventKey, now = START + 1):
     signal: new AbortController().signal,
   });
   return found;
+}
+
+export async function auditOf(inbox: Inbox): Promise<readonly AuditLine[]> {
+  return (await auditLines(inbox)).lines;
 }
 
 export function key(id: string): EventKey {

@@ -1,12 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { auditLines } from '../../src/ops/audit.ts';
-import { importEvents } from '../../src/ops/import.ts';
-import { importHandled } from '../../src/ops/import-handled.ts';
+import { importEvents, importHandled } from '../../src/ops/index.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store as storeIn } from '../helpers/order-event.ts';
 import { suite } from '../helpers/suite.ts';
-import { ANY, inStates, key } from './events-in-states.ts';
+import { ANY, auditOf, inStates, key } from './events-in-states.ts';
 import { ADA, exported } from './filled-inbox.ts';
 
 export const testImportHandled = suite((store: { open(): Promise<Inbox> }) => {
@@ -122,12 +120,12 @@ export const testImportHandled = suite((store: { open(): Promise<Inbox> }) => {
     const tried = await importHandled(inbox, ['evt', 'new'], ADA, { dryRun: true });
     expect(tried).toEqual({ imported: 1, known: 0, notProcessed: [{ id: 'evt', state: 'pending' }], audit: null });
     expect(await inbox.get(key('new'))).toBeNull();
-    expect((await auditLines(inbox)).lines).toEqual([]);
+    expect(await auditOf(inbox)).toEqual([]);
   });
 
   it('the audit says who imported, from where and how many', async () => {
     await importHandled(inbox, ['evt_1', 'evt_2'], ADA, { from: 'ids.txt' });
-    expect((await auditLines(inbox)).lines).toMatchObject([
+    expect(await auditOf(inbox)).toMatchObject([
       { act: 'import', actor: 'ada', filter: { handled: true, from: 'ids.txt' }, counts: { imported: 2 } },
     ]);
   });

@@ -3,16 +3,20 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import type { ClaimRequest } from '../../src/inbox/work.ts';
 import { COUNTED } from '../../src/inbox/rules/processors.ts';
-import { auditLines } from '../../src/ops/audit.ts';
-import { exportEvents } from '../../src/ops/export.ts';
-import { importEvents } from '../../src/ops/import.ts';
-import { pausedTypes, pauseType, resumeType } from '../../src/ops/pauses.ts';
+import {
+  auditLines,
+  exportEvents,
+  importEvents,
+  pausedTypes,
+  pauseType,
+  resumeType,
+  whyWaiting,
+} from '../../src/ops/index.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { SECRET } from '../helpers/order-delivery.ts';
 import { silent } from '../helpers/silent-logger.ts';
-import { whyWaiting } from '../../src/ops/find.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';

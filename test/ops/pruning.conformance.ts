@@ -5,15 +5,14 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { prunableStates } from '../../src/inbox/event.ts';
 import type { PruneCriteria } from '../../src/inbox/rules/pruning.ts';
-import { auditLines } from '../../src/ops/audit.ts';
+import { pruneEvents } from '../../src/ops/index.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { pruneEvents } from '../../src/ops/prune.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
 import { deliverDuring } from './deliver-during.ts';
-import { FAILED, handled, inStates, key } from './events-in-states.ts';
+import { auditOf, FAILED, handled, inStates, key } from './events-in-states.ts';
 
 const ADA: By = { actor: 'ada', reason: 'the disk is nearly full', now: START + 5 };
 const LATER = new Date(START + 3_600_001);
@@ -172,7 +171,7 @@ export const testPruning = suite((open: () => Promise<PrunedStore>) => {
       ['a state that needs its bodies', { settledBefore: LATER, states: ['pending'] as unknown as ['dead'] }],
     ])('refuses %s', async (_, criteria) => {
       await expect(pruneEvents(inbox, criteria, ADA)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
-      expect((await auditLines(inbox)).lines).toEqual([]);
+      expect(await auditOf(inbox)).toEqual([]);
     });
   });
 
@@ -181,7 +180,7 @@ export const testPruning = suite((open: () => Promise<PrunedStore>) => {
       await plant(30, () => ({ state: 'processed' }));
       const criteria: PruneCriteria = { settledBefore: LATER, states: ['processed', 'dead'], endpoint: 'default' };
       const { audit } = await pruneEvents(inbox, criteria, ADA);
-      expect((await auditLines(inbox)).lines).toEqual([
+      expect(await auditOf(inbox)).toEqual([
         {
           seq: audit,
           at: new Date(START + 5),
@@ -198,7 +197,7 @@ export const testPruning = suite((open: () => Promise<PrunedStore>) => {
     it('says nothing of a dry run', async () => {
       await plant(3, () => ({ state: 'processed' }));
       await pruneEvents(inbox, { settledBefore: LATER }, ADA, { dryRun: true });
-      expect((await auditLines(inbox)).lines).toEqual([]);
+      expect(await auditOf(inbox)).toEqual([]);
     });
 
     it('says on a dry run how many it has counted, and stops when told to', async () => {
@@ -227,7 +226,7 @@ export const testPruning = suite((open: () => Promise<PrunedStore>) => {
       expect(pruned).toBeGreaterThan(0);
       expect(pruned).toBeLessThan(400);
       expect((await kept.rows()).filter((row) => row.pruned === 1)).toHaveLength(pruned);
-      expect((await auditLines(inbox)).lines).toMatchObject([{ counts: { pruned } }]);
+      expect(await auditOf(inbox)).toMatchObject([{ counts: { pruned } }]);
     });
 
     it('is right for a run that broke down', async () => {
@@ -236,7 +235,7 @@ export const testPruning = suite((open: () => Promise<PrunedStore>) => {
       await expect(pruneEvents(inbox, { settledBefore: LATER }, ADA)).rejects.toThrow(InboxUnavailableError);
       const pruned = (await kept.rows()).filter((row) => row.pruned === 1).length;
       expect(pruned).toBeGreaterThan(0);
-      expect((await auditLines(inbox)).lines).toMatchObject([{ counts: { pruned } }]);
+      expect(await auditOf(inbox)).toMatchObject([{ counts: { pruned } }]);
     });
   });
 

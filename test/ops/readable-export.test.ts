@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { csvCell, exportReadable, type ReadableFormat } from '../../src/ops/export.ts';
-import { importEvents } from '../../src/ops/import.ts';
-import { auditLines } from '../../src/ops/audit.ts';
+import { auditLines, importEvents } from '../../src/ops/index.ts';
 import { inboxOnFile } from '../helpers/inbox-on-loop.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { FAILED, handled, invalidThen } from './events-in-states.ts';

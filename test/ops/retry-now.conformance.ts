@@ -2,10 +2,19 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
-import { auditLines } from '../../src/ops/audit.ts';
-import { getBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { deadGroups, getEvent, listEvents, retryGroups } from '../../src/ops/find.ts';
-import { retryEventsNow, rerunEvents } from '../../src/ops/act-on-events.ts';
+import {
+  auditLines,
+  deadGroups,
+  getBulk,
+  getEvent,
+  listBulks,
+  listEvents,
+  previewBulk,
+  rerunEvents,
+  retryEventsNow,
+  retryGroups,
+  runBulk,
+} from '../../src/ops/index.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';

@@ -1,8 +1,7 @@
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventFilter } from '../../src/inbox/operator/search.ts';
-import { discardEvents, rerunEvents } from '../../src/ops/act-on-events.ts';
-import { countEvents, findEvents, listEvents } from '../../src/ops/index.ts';
+import { countEvents, discardEvents, findEvents, listEvents, rerunEvents } from '../../src/ops/index.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';

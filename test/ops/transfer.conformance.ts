@@ -3,19 +3,24 @@ import { InboxUnavailableError, LONGEST_WAIT_MS } from '../../src/errors.ts';
 import type { Inbox, Operations } from '../../src/inbox/contract.ts';
 import type { EventKey, IncomingEvent } from '../../src/inbox/event.ts';
 import type { EventFilter } from '../../src/inbox/operator/search.ts';
-import { auditLines } from '../../src/ops/audit.ts';
-import { listEvents } from '../../src/ops/find.ts';
+import {
+  auditLines,
+  eraseEntity,
+  exportEvents,
+  importEvents,
+  type ImportReport,
+  listEvents,
+  pausedTypes,
+  pauseType,
+  resumeType,
+} from '../../src/ops/index.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { eraseEntity } from '../../src/ops/erase.ts';
-import { exportEvents } from '../../src/ops/export.ts';
-import { importEvents, type ImportReport } from '../../src/ops/import.ts';
-import { pausedTypes, pauseType, resumeType } from '../../src/ops/pauses.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { orderEvent, orderEvents, store as storeIn } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
 import { deliverDuring } from './deliver-during.ts';
-import { ANY, FAILED, failure, handled } from './events-in-states.ts';
+import { ANY, auditOf, FAILED, failure, handled } from './events-in-states.ts';
 import { ADA, exported, fill, HOSTILE } from './filled-inbox.ts';
 
 const OURS = { trusted: true } as const;
@@ -294,7 +299,7 @@ export const testTransfer = suite((store: TransferStore) => {
         cut.push(line);
       }
       expect(cut).toHaveLength(101);
-      expect((await auditLines(inbox)).lines).toMatchObject([
+      expect(await auditOf(inbox)).toMatchObject([
         { act: 'export', filter: {}, counts: { events: 100 } },
         { act: 'export', filter: {}, counts: { events: 100 } },
         {
@@ -329,7 +334,7 @@ export const testTransfer = suite((store: TransferStore) => {
           'The lines that it contains were imported. Importing them again is safe.',
       );
       expect(await inbox.list()).toMatchObject([{ id: 'one' }]);
-      expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'import', counts: { imported: 1 } }]);
+      expect(await auditOf(inbox)).toMatchObject([{ act: 'import', counts: { imported: 1 } }]);
       expect(await importEvents(inbox, lines, ADA)).toMatchObject({ imported: 1, known: 1 });
     });
 
