@@ -34,17 +34,11 @@ const RECOUNT_MS = 1_000;
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter
  * @example
  * ```ts
- * import { createWriteStream } from 'node:fs';
- * import { pipeline } from 'node:stream/promises';
  * import { exportEvents } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
  * await using inbox = sqliteInbox('shop.db');
- * const lines = exportEvents(inbox, { actor: 'ada' }, { states: ['dead'] });
- * const written = async function* () {
- *   for await (const line of lines) yield `${line}\n`;
- * };
- * await pipeline(written, createWriteStream('dead.ndjson'));
+ * for await (const line of exportEvents(inbox, { actor: 'ada' }, { states: ['dead'] })) console.log(line);
  * ```
  */
 export async function* exportEvents(

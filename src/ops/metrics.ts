@@ -26,21 +26,8 @@ export interface Metrics {
  * numbers are lost in a restart. Labels are fixed names, your endpoints, and at most 50 types from your handlers.
  * Labels never contain text from a sender.
  *
- * - `hookbox_events{state}`: the current number of events in this state, counted up to 10,000;
- *   `hookbox_events_capped{state}` is 1 if there are more
- * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 if no event is pending
- * - `hookbox_oldest_due_seconds`: the delay of the event that has waited longest for its attempt, not counting events
- *   of paused types
- * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent`, `hookbox_rejecting`:
- *   traffic compared with earlier days
- * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events`,
- *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors
- * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}`, and counters for
- *   conflicts, for reruns, and for discarded and ignored events
- * - `hookbox_answer_seconds`, `hookbox_handler_seconds`: histograms
+ * docs/monitoring/README.md explains each metric.
  *
- * If you use several endpoints, the metrics of traffic and of when a processor was last seen also have a series for
- * each endpoint, with the label `endpoint`.
  * @example
  * ```ts
  * import { metrics } from 'hookbox/ops';

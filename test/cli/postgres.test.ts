@@ -20,35 +20,32 @@ interface Watched extends Ran {
 
 /** Verbs that only make sense where there is an inbox. */
 const READING = [
-  ['events', 'list'],
-  ['events', 'show', 'evt_1'],
-  ['events', 'tail'],
-  ['events', 'stats'],
-  ['events', 'rejected'],
-  ['events', 'audit'],
-  ['events', 'bulks'],
-  ['events', 'export'],
-  ['events', 'rerun', 'evt_1'],
-  ['events', 'discard', 'evt_1'],
-  ['events', 'prune', '--older-than', '1d', '--dry-run'],
-  ['events', 'erase', 'ord_1', '--dry-run'],
-  ['replay', '--all', '--dry-run'],
-  ['fixtures', 'capture', 'evt_1'],
-] as const;
+  'events list',
+  'events show evt_1',
+  'events tail',
+  'events stats',
+  'events rejected',
+  'events audit',
+  'events bulks',
+  'events export',
+  'events rerun evt_1',
+  'events discard evt_1',
+  'events prune --older-than 1d --dry-run',
+  'events erase ord_1 --dry-run',
+  'replay --all --dry-run',
+  'fixtures capture evt_1',
+];
 
 describe('where there is no inbox in Postgres', () => {
-  it.each(READING.map((args) => [args.join(' '), args] as const))(
-    '%s makes none, and names the schema',
-    async (_, args) => {
-      const ran = await there.hookbox(args);
-      expect(ran).toEqual({
-        code: 4,
-        stdout: '',
-        stderr: `error: No hookbox inbox exists in the schema ${there.schema} of ${there.shown}. Check --db and --schema, or create one with hookbox migrate.\n`,
-      });
-      expect(await there.isSchemaThere()).toBe(false);
-    },
-  );
+  it.each(READING)('%s makes none, and names the schema', async (line) => {
+    const ran = await there.hookbox(line.split(' '));
+    expect(ran).toEqual({
+      code: 4,
+      stdout: '',
+      stderr: `error: No hookbox inbox exists in the schema ${there.schema} of ${there.shown}. Check --db and --schema, or create one with hookbox migrate.\n`,
+    });
+    expect(await there.isSchemaThere()).toBe(false);
+  });
 
   it('neither does the page, nor a dry run of an import', async () => {
     writeFileSync(join(there.cwd, 'export.ndjson'), '');
@@ -124,37 +121,37 @@ const HURRIED = [
   `jdbc:postgresql://127.0.0.1:1/shop?user=ada&password=${PASSWORD}`,
 ];
 /** Where a URL may end up that was meant for HOOKBOX_DB. */
-const MISPLACED: readonly (readonly string[])[] = [
-  ['events', 'import', 'URL', '--db', 'shop.db'],
-  ['events', 'export', '--db', 'shop.db', '--out', 'URL'],
-  ['events', 'backup', 'URL', '--db', 'shop.db'],
-  ['events', 'show', 'URL', '--db', 'shop.db'],
-  ['events', 'list', 'URL'],
-  ['events', 'URL'],
-  ['URL'],
-  ['events', 'list', '--schema', 'URL'],
-  ['fixtures', 'capture', 'evt_dead_1', '--db', 'shop.db', '--out', 'URL'],
-  ['migrate', 'URL'],
-  ['migrate', '--schema', 'URL', '--db', 'URL'],
-  ['replay', 'URL', '--db', 'shop.db', '--dry-run'],
-  ['replay', '--all', '--to', 'URL', '--db', 'shop.db'],
-  ['sandbox', '--db', 'URL', '--port', '0'],
-  ['sandbox', '--to', 'URL', '--port', '0'],
-  ['scenario', 'run', 'URL'],
-  ['serve', 'URL', '--db', 'shop.db', '--port', '0'],
-  ['sign', 'URL'],
-  ['trigger', 'URL'],
-  ['trigger', 'order.created', '--secret-file', 'URL'],
-  ['check', 'URL'],
-  ['verify', 'URL', '--signature', '00'],
-  ['doctor', '--port', '0', '--db', 'URL'],
+const MISPLACED = [
+  'events import URL --db shop.db',
+  'events export --db shop.db --out URL',
+  'events backup URL --db shop.db',
+  'events show URL --db shop.db',
+  'events list URL',
+  'events URL',
+  'URL',
+  'events list --schema URL',
+  'fixtures capture evt_dead_1 --db shop.db --out URL',
+  'migrate URL',
+  'migrate --schema URL --db URL',
+  'replay URL --db shop.db --dry-run',
+  'replay --all --to URL --db shop.db',
+  'sandbox --db URL --port 0',
+  'sandbox --to URL --port 0',
+  'scenario run URL',
+  'serve URL --db shop.db --port 0',
+  'sign URL',
+  'trigger URL',
+  'trigger order.created --secret-file URL',
+  'check URL',
+  'verify URL --signature 00',
+  'doctor --port 0 --db URL',
 ];
 
 describe('a URL in a wrong place is not repeated', () => {
-  it.each(MISPLACED.map((args) => [args.join(' '), args] as const))('hookbox %s', async (_, args) => {
+  it.each(MISPLACED)('hookbox %s', async (line) => {
     await stockedInbox(join(there.cwd, 'shop.db'));
     for (const url of HURRIED) {
-      const given = args.map((arg) => (arg === 'URL' ? url : arg));
+      const given = line.split(' ').map((arg) => (arg === 'URL' ? url : arg));
       const { code, stdout, stderr } = await runHookbox(given, { cwd: there.cwd });
       expect.soft(code, url).not.toBe(0);
       expect.soft(`${stdout}${stderr}`, url).not.toMatch(new RegExp(`${PASSWORD}|ada\\b`));
