@@ -1,10 +1,10 @@
 import type { Assumptions } from './assumptions.ts';
-import { merchantOfLocation, offeredProduct, type OfferedProduct } from './catalogue.ts';
+import { merchantOfLocation, offeredProduct, productOf, type OfferedProduct } from './catalogue.ts';
 import { clearDue, setDue } from './due.ts';
 import { invalid, notFound, ApiError } from './errors.ts';
 import { emit } from './events.ts';
 import { timeText, usdOf, withTimes } from './resources.ts';
-import type { Cart, CartItem, CartStatus, Message, Stored } from './resources.ts';
+import type { Cart, CartItem, Cents, CartStatus, Message, Stored } from './resources.ts';
 import type { Input, Result } from './service-operations.ts';
 import { insert, type Reading, type Transaction } from './store.ts';
 
@@ -18,7 +18,7 @@ export const CART_TABLES = `
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE cart_items (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cart_id TEXT NOT NULL REFERENCES carts (id),
-    product_id TEXT NOT NULL REFERENCES products (id), product_name TEXT NOT NULL,
+    product_id TEXT NOT NULL, product_name TEXT NOT NULL,
     quantity INTEGER NOT NULL CHECK (quantity >= 1), created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX items_of_cart ON cart_items (cart_id);
@@ -36,7 +36,7 @@ interface CartRow extends Stored<Omit<Cart, 'items'>> {
 export function createCart(tx: Transaction, body: Input<'createCart'>['body'], assumptions: Assumptions): string {
   const { user_id, location_id, status = 'Active', fulfillment_method } = body;
   if (status !== 'Active') throw invalid('status', 'must be Active in a new cart');
-  const merchant_id = merchantOfLocation(tx, location_id);
+  const merchant_id = merchantOfLocation(location_id);
   const id = tx.newId('cart');
   const times = { created_ms: tx.now, updated_ms: tx.now, last_activity_ms: tx.now };
   insert(tx, 'carts', { id, user_id, merchant_id, location_id, status, fulfillment_method, ...times });
@@ -117,14 +117,12 @@ export function stepCart(tx: Transaction, id: string, { expiresSoonAfterMs, expi
   setDue(tx, CART_DUE, id, last_activity_ms + (told === 0 ? expiresSoonAfterMs : expiredAfterMs));
 }
 
-function contentOf(
-  db: Reading,
-  id: string,
-): { readonly lines: number; readonly cents: number; readonly units: number } {
-  const sql = `SELECT count(*) AS lines, coalesce(sum(i.quantity * p.price_cents), 0) AS cents,
-      coalesce(sum(i.quantity), 0) AS units
-    FROM cart_items i JOIN products p ON p.id = i.product_id WHERE i.cart_id = ?`;
-  return db.get(sql, id) ?? { lines: 0, cents: 0, units: 0 };
+/** Amounts are by the current prices. */
+function contentOf(db: Reading, id: string): { readonly lines: number; readonly cents: Cents; readonly units: number } {
+  type Item = Pick<CartItem, 'product_id' | 'quantity'>;
+  const items = db.all<Item>('SELECT product_id, quantity FROM cart_items WHERE cart_id = ?', id);
+  const cents = items.reduce((sum, { product_id, quantity }) => sum + productOf(product_id).price_cents * quantity, 0);
+  return { lines: items.length, cents, units: items.reduce((sum, { quantity }) => sum + quantity, 0) };
 }
 
 function cartRow(db: Reading, id: string): CartRow {

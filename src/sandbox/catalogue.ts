@@ -1,40 +1,12 @@
 import type { Assumptions } from './assumptions.ts';
 import { invalid, notFound } from './errors.ts';
-import {
-  centsOf,
-  usdOf,
-  withTimes,
-  type Category,
-  type FoundProduct,
-  type Merchant,
-  type Stored,
-} from './resources.ts';
+import { accountOf } from './keys.ts';
+import { centsOf, timeText, usdOf } from './resources.ts';
+import type { Category, Cents, FoundProduct, Merchant } from './resources.ts';
 import type { Input, Result } from './service-operations.ts';
 import { insert, type Reading, type Transaction } from './store.ts';
 
-export const CATALOGUE_TABLES = `
-  CREATE TABLE merchants (
-    id TEXT PRIMARY KEY, organization_id TEXT NOT NULL, name TEXT NOT NULL, capabilities TEXT NOT NULL,
-    fulfillment_methods TEXT NOT NULL, payment_connected_account_id TEXT NOT NULL,
-    created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE locations (
-    id TEXT PRIMARY KEY, merchant_id TEXT NOT NULL REFERENCES merchants (id), name TEXT NOT NULL,
-    latitude REAL NOT NULL, longitude REAL NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE categories (
-    id TEXT PRIMARY KEY, merchant_id TEXT NOT NULL REFERENCES merchants (id), external_id TEXT NOT NULL,
-    name TEXT NOT NULL, parent_id TEXT REFERENCES categories (id), depth INTEGER NOT NULL,
-    created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE products (
-    id TEXT PRIMARY KEY, merchant_id TEXT NOT NULL REFERENCES merchants (id),
-    category_id TEXT NOT NULL REFERENCES categories (id), name TEXT NOT NULL, description TEXT NOT NULL,
-    price_cents INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-`;
-
-interface SeedMerchant {
+interface Shop {
   readonly id: string;
   readonly name: string;
   readonly capabilities: readonly string[];
@@ -50,7 +22,7 @@ interface SeedMerchant {
   ])[];
 }
 
-const MERCHANTS: readonly SeedMerchant[] = [
+const SHOPS: readonly Shop[] = [
   {
     id: 'bakery',
     name: 'Harbour Bakery',
@@ -131,52 +103,74 @@ export const CARDS: Readonly<
   expired: { brand: 'mastercard', last4: '0069', exp_month: 1, exp_year: 2020 },
 };
 
-export function seedCatalogue(tx: Transaction): void {
-  const times = { created_ms: tx.now, updated_ms: tx.now };
-  for (const { id: merchant, name, capabilities, locations, categories, products } of MERCHANTS) {
-    const merchant_id = `mer_${merchant}`;
-    insert(tx, 'merchants', {
-      id: merchant_id,
-      organization_id: 'org_harbour',
+const MERCHANTS = SHOPS.map(({ id, name, capabilities }) => ({
+  id: `mer_${id}`,
+  organization_id: 'org_harbour',
+  name,
+  capabilities: [...capabilities],
+  fulfillment_methods: ['Delivery', 'Pickup', 'Shipping'] as Merchant['fulfillment_methods'],
+  payment_connected_account_id: `acct_${id}`,
+}));
+
+const LOCATIONS = byId(
+  SHOPS.flatMap(({ id: merchant, locations }) =>
+    locations.map(([id, name, latitude, longitude]) => ({
+      merchant_id: `mer_${merchant}`,
+      location: { id: `loc_${id}`, name, latitude, longitude },
+      id: `loc_${id}`,
+    })),
+  ),
+);
+
+const CATEGORIES = byId(
+  SHOPS.flatMap(({ id: merchant, categories }) =>
+    categories.map(([id, name, parent = null]) => ({
+      id: `cat_${id}`,
+      merchant_id: `mer_${merchant}`,
+      external_id: id,
       name,
-      capabilities: JSON.stringify(capabilities),
-      fulfillment_methods: JSON.stringify(['Delivery', 'Pickup', 'Shipping']),
-      payment_connected_account_id: `acct_${merchant}`,
-      ...times,
-    });
-    for (const [id, name, latitude, longitude] of locations) {
-      insert(tx, 'locations', { id: `loc_${id}`, merchant_id, name, latitude, longitude });
-    }
-    for (const [id, name, parent] of categories) {
-      const place = parent === undefined ? { parent_id: null, depth: 0 } : { parent_id: `cat_${parent}`, depth: 1 };
-      insert(tx, 'categories', { id: `cat_${id}`, merchant_id, external_id: id, name, ...place, ...times });
-    }
-    for (const [id, category, name, description, price, stock] of products) {
-      const product_id = `prod_${id}`;
-      const [category_id, price_cents] = [`cat_${category}`, centsOf(price)];
-      insert(tx, 'products', { id: product_id, merchant_id, category_id, name, description, price_cents });
-      for (const [location, quantity] of Object.entries(stock)) {
-        insert(tx, 'stock', { location_id: `loc_${location}`, product_id, quantity });
-      }
-    }
-  }
-  for (const [outcome, card] of Object.entries(CARDS)) {
-    insert(tx, 'payment_methods', { id: `pm_${outcome}`, merchant_id: null, ...card, outcome });
-  }
+      parent_id: parent === null ? null : `cat_${parent}`,
+      parent_external_id: parent,
+      depth: parent === null ? 0 : 1,
+    })),
+  ),
+);
+
+const PRODUCTS = byId(
+  SHOPS.flatMap(({ id: merchant, products }) =>
+    products.map(([id, category, name, description, price, stock]) => ({
+      id: `prod_${id}`,
+      merchant_id: `mer_${merchant}`,
+      category_id: `cat_${category}`,
+      name,
+      description,
+      price_cents: centsOf(price),
+      stock,
+    })),
+  ),
+);
+
+function byId<Row extends { readonly id: string }>(rows: readonly Row[]): ReadonlyMap<string, Row> {
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
-const SORTS: ReadonlyMap<string, string> = new Map([
-  ['id', 'id'],
-  ['organization_id', 'organization_id'],
-  ['name', 'name'],
-  ['payment_connected_account_id', 'payment_connected_account_id'],
-  ['created_at', 'created_ms'],
-  ['updated_at', 'updated_ms'],
-]);
+/** @throws ApiError `RESOURCE_NOT_FOUND` */
+function known<Row>(rows: ReadonlyMap<string, Row>, type: string, id: string): Row {
+  const row = rows.get(id);
+  if (row === undefined) throw notFound(type, id);
+  return row;
+}
 
-interface MerchantRow extends Omit<Stored<Merchant>, 'capabilities' | 'fulfillment_methods'> {
-  readonly capabilities: string;
-  readonly fulfillment_methods: string;
+/** Fills the stock of a new sandbox, and adds a payment method for each outcome. */
+export function seedStock(tx: Transaction): void {
+  for (const { id: product_id, stock } of PRODUCTS.values()) {
+    for (const [location, quantity] of Object.entries(stock)) {
+      insert(tx, 'stock', { location_id: `loc_${location}`, product_id, quantity });
+    }
+  }
+  for (const outcome of Object.keys(CARDS)) {
+    insert(tx, 'payment_methods', { id: `pm_${outcome}`, merchant_id: null, outcome });
+  }
 }
 
 /** Interface 4.10. */
@@ -187,67 +181,87 @@ export function listMerchants(
 ): Result<'listMerchants'> {
   const most = size ?? pageSize;
   if (most > maxPageSize) throw invalid('size', `must be at most ${maxPageSize}`);
-  const order = [...sort.map(orderBy), 'id'].join(', ');
-  const rows = db.all<MerchantRow>(`SELECT * FROM merchants ORDER BY ${order} LIMIT ? OFFSET ?`, most, page * most);
-  const data = rows.map((row) => ({
-    ...withTimes(row),
-    capabilities: JSON.parse(row.capabilities) as Merchant['capabilities'],
-    fulfillment_methods: JSON.parse(row.fulfillment_methods) as Merchant['fulfillment_methods'],
-  }));
+  const times = timesOf(db);
+  const criteria = [...sort, 'id'].map(criterionOf);
+  const data = MERCHANTS.map((merchant) => ({ ...merchant, ...times }))
+    .sort((a, b) => {
+      const { property = 'id', sign = 1 } = criteria.find(({ property: by }) => a[by] !== b[by]) ?? {};
+      return a[property] < b[property] ? -sign : sign;
+    })
+    .slice(page * most, (page + 1) * most);
   return { data, total: MERCHANTS.length };
 }
 
-function orderBy(criterion: string): string {
-  const [property = '', direction = 'asc'] = criterion.split(',');
-  const column = SORTS.get(property);
-  if (column === undefined) throw invalid('sort', `must name one of ${[...SORTS.keys()].join(', ')}`);
-  return `${column} ${direction}`;
+const SORTABLE = [
+  'id',
+  'organization_id',
+  'name',
+  'payment_connected_account_id',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof Merchant)[];
+
+function criterionOf(text: string): { readonly property: (typeof SORTABLE)[number]; readonly sign: 1 | -1 } {
+  const [name, direction] = text.split(',');
+  const property = SORTABLE.find((one) => one === name);
+  if (property === undefined) throw invalid('sort', `must name one of ${SORTABLE.join(', ')}`);
+  return { property, sign: direction === 'desc' ? -1 : 1 };
+}
+
+/** Everything in the catalogue is as old as the sandbox. */
+function timesOf(db: Reading): Pick<Merchant, 'created_at' | 'updated_at'> {
+  const created_at = timeText(accountOf(db).createdMs);
+  return { created_at, updated_at: created_at };
+}
+
+/**
+ * Returns the name of a merchant.
+ *
+ * @throws ApiError `RESOURCE_NOT_FOUND`
+ */
+export function merchantName(id: string): string {
+  const merchant = MERCHANTS.find((one) => one.id === id);
+  if (merchant === undefined) throw notFound('merchant', id);
+  return merchant.name;
 }
 
 /** @throws ApiError `RESOURCE_NOT_FOUND` */
-export function requireMerchant(db: Reading, id: string): void {
-  if (db.get('SELECT 1 FROM merchants WHERE id = ?', id) === undefined) throw notFound('merchant', id);
+export function merchantOfLocation(locationId: string): string {
+  return known(LOCATIONS, 'location', locationId).merchant_id;
 }
 
-/** @throws ApiError `RESOURCE_NOT_FOUND` */
-export function merchantOfLocation(db: Reading, locationId: string): string {
-  const location = db.get<{ merchant_id: string }>('SELECT merchant_id FROM locations WHERE id = ?', locationId);
-  if (location === undefined) throw notFound('location', locationId);
-  return location.merchant_id;
-}
-
+/** A product where it is sold. */
 export interface OfferedProduct {
   readonly id: string;
   readonly name: string;
-  readonly price_cents: number;
+  readonly price_cents: Cents;
+  /** in stock at the location */
   readonly quantity: number;
 }
 
+/**
+ * Returns a product that a location sells, even if none is left.
+ *
+ * @throws ApiError `RESOURCE_NOT_FOUND`
+ */
 export function offeredProduct(db: Reading, locationId: string, productId: string): OfferedProduct {
-  const sql = `SELECT p.id, p.name, p.price_cents, s.quantity FROM stock s JOIN products p ON p.id = s.product_id
-    WHERE s.location_id = ? AND s.product_id = ?`;
-  const found = db.get<OfferedProduct>(sql, locationId, productId);
-  if (found === undefined) throw notFound('product', productId);
-  return found;
+  const sql = 'SELECT quantity FROM stock WHERE location_id = ? AND product_id = ?';
+  const stock = db.get<{ readonly quantity: number }>(sql, locationId, productId);
+  if (stock === undefined) throw notFound('product', productId);
+  return { ...productOf(productId), ...stock };
+}
+
+/** @throws ApiError `RESOURCE_NOT_FOUND` */
+export function productOf(id: string): Omit<OfferedProduct, 'quantity'> {
+  return known(PRODUCTS, 'product', id);
 }
 
 /** Interface 4.11. */
 export function getCategory(db: Reading, { merchantId, id }: Input<'getCategory'>['params']): Category {
-  requireMerchant(db, merchantId);
-  const sql = `SELECT c.id, c.merchant_id, c.external_id, c.name, c.parent_id, parent.external_id AS parent_external_id,
-      c.depth, c.created_ms, c.updated_ms
-    FROM categories c LEFT JOIN categories parent ON parent.id = c.parent_id WHERE c.id = ? AND c.merchant_id = ?`;
-  const row = db.get<Stored<Category>>(sql, id, merchantId);
-  if (row === undefined) throw notFound('category', id);
-  return withTimes(row);
-}
-
-interface OfferRow extends OfferedProduct, Place {
-  readonly merchant_id: string;
-  readonly category_id: string;
-  readonly description: string;
-  readonly location_id: string;
-  readonly location_name: string;
+  merchantName(merchantId);
+  const category = known(CATEGORIES, 'category', id);
+  if (category.merchant_id !== merchantId) throw notFound('category', id);
+  return { ...category, ...timesOf(db) };
 }
 
 /** Interface 4.12. Reads every offer, because a sandbox has few. */
@@ -258,33 +272,20 @@ export function searchProducts(
 ): FoundProduct[] {
   const most = distance ?? searchDistanceKm;
   const wanted = query.trim().toLowerCase();
-  const sql = `SELECT p.*, s.quantity, s.location_id, l.name AS location_name, l.latitude, l.longitude
-    FROM stock s JOIN products p ON p.id = s.product_id JOIN locations l ON l.id = s.location_id
-    ORDER BY s.location_id, p.id`;
+  type Stock = { readonly location_id: string; readonly product_id: string; readonly quantity: number };
   return db
-    .all<OfferRow>(sql)
-    .filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(wanted))
-    .map((row) => ({ row, km: kilometresBetween({ latitude, longitude }, row) }))
-    .filter(({ km }) => km <= most)
+    .all<Stock>('SELECT * FROM stock ORDER BY location_id, product_id')
+    .flatMap(({ location_id, product_id, quantity }) => {
+      const { id, merchant_id, category_id, name, description, price_cents } = known(PRODUCTS, 'product', product_id);
+      const { location } = known(LOCATIONS, 'location', location_id);
+      const km = kilometresBetween({ latitude, longitude }, location);
+      if (km > most || !`${name}\n${description}`.toLowerCase().includes(wanted)) return [];
+      const found = { id, merchant_id, category_id, name, description, price: usdOf(price_cents), currency: 'USD' };
+      return [{ km, ...found, available_quantity: quantity, location }];
+    })
     .sort((a, b) => a.km - b.km)
     .slice(0, maxProducts)
-    .map(({ row, km }) => ({
-      id: row.id,
-      merchant_id: row.merchant_id,
-      category_id: row.category_id,
-      name: row.name,
-      description: row.description,
-      price: usdOf(row.price_cents),
-      currency: 'USD',
-      available_quantity: row.quantity,
-      distance: Math.round(km * 1_000) / 1_000,
-      location: {
-        id: row.location_id,
-        name: row.location_name,
-        latitude: row.latitude,
-        longitude: row.longitude,
-      },
-    }));
+    .map(({ km, location, ...found }) => ({ ...found, distance: Math.round(km * 1_000) / 1_000, location }));
 }
 
 interface Place {

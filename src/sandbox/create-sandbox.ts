@@ -6,7 +6,7 @@ import type { FaultPlan } from '../sender/faults.ts';
 import { createApp } from './app.ts';
 import { assumptionsWith, type Assumptions } from './assumptions.ts';
 import { CART_DUE, CART_TABLES, stepCart } from './carts.ts';
-import { CATALOGUE_TABLES, seedCatalogue } from './catalogue.ts';
+import { seedStock } from './catalogue.ts';
 import { frozenClock, realClock } from './clock.ts';
 import { createControls, type Controls } from './controls.ts';
 import { createDispatch, DISPATCH_TABLES } from './deliveries.ts';
@@ -133,7 +133,6 @@ export interface Sandbox extends Controls {
 }
 
 const TABLES = [
-  CATALOGUE_TABLES,
   INVENTORY_TABLES,
   CART_TABLES,
   ORDER_TABLES,
@@ -191,7 +190,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   try {
     if (!store.isOld) {
       store.write((tx) => {
-        seedCatalogue(tx);
+        seedStock(tx);
         signUp(tx, store.seed, options.signedUpAt?.getTime() ?? tx.now);
       });
     }

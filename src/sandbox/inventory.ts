@@ -1,12 +1,12 @@
 import type { Assumptions } from './assumptions.ts';
-import { merchantOfLocation, offeredProduct } from './catalogue.ts';
+import { merchantOfLocation, offeredProduct, productOf } from './catalogue.ts';
 import { ApiError } from './errors.ts';
 import { emit } from './events.ts';
 import type { Reading, Transaction } from './store.ts';
 
 export const INVENTORY_TABLES = `
   CREATE TABLE stock (
-    location_id TEXT NOT NULL REFERENCES locations (id), product_id TEXT NOT NULL REFERENCES products (id),
+    location_id TEXT NOT NULL, product_id TEXT NOT NULL,
     quantity INTEGER NOT NULL CHECK (quantity >= 0), PRIMARY KEY (location_id, product_id)
   ) STRICT, WITHOUT ROWID;
 `;
@@ -76,7 +76,7 @@ function changeStock(tx: Transaction, location_id: string, product_id: string, b
   const before = offeredProduct(tx, location_id, product_id).quantity;
   const after = before + by;
   tx.run('UPDATE stock SET quantity = ? WHERE location_id = ? AND product_id = ?', after, location_id, product_id);
-  const merchant_id = merchantOfLocation(tx, location_id);
+  const merchant_id = merchantOfLocation(location_id);
   const data = { product_id, merchant_id, location_id, previous_quantity: before, current_quantity: after };
   emit(tx, 'inventory.updated', data);
   if (before > lowStockAt && after <= lowStockAt) emit(tx, 'inventory.low_stock', data);
@@ -92,8 +92,7 @@ export interface StockLevel {
 }
 
 export function listStock(db: Reading): readonly StockLevel[] {
-  return db.all(
-    `SELECT s.location_id AS locationId, s.product_id AS productId, p.name AS productName, s.quantity
-     FROM stock s JOIN products p ON p.id = s.product_id ORDER BY s.location_id, s.product_id`,
-  );
+  const sql = 'SELECT location_id AS locationId, product_id AS productId, quantity FROM stock ORDER BY 1, 2';
+  const rows = db.all<Omit<StockLevel, 'productName'>>(sql);
+  return rows.map((row) => ({ ...row, productName: productOf(row.productId).name }));
 }

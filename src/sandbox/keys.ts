@@ -6,7 +6,8 @@ import { insert, type Reading, type Transaction } from './store.ts';
 
 export const KEY_TABLES = `
   CREATE TABLE account (
-    one INTEGER PRIMARY KEY CHECK (one = 1), signed_up_ms INTEGER NOT NULL, first_key_id TEXT NOT NULL
+    one INTEGER PRIMARY KEY CHECK (one = 1), created_ms INTEGER NOT NULL, signed_up_ms INTEGER NOT NULL,
+    first_key_id TEXT NOT NULL
   ) STRICT;
   CREATE TABLE api_keys (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, hash BLOB NOT NULL UNIQUE,
@@ -15,6 +16,7 @@ export const KEY_TABLES = `
 `;
 
 export interface Account {
+  readonly createdMs: number;
   /** in milliseconds since 1970; the quota months begin on this day */
   readonly signedUpMs: number;
   readonly firstKeyId: string;
@@ -22,11 +24,12 @@ export interface Account {
 
 export function signUp(tx: Transaction, seed: number, signedUpMs: number): void {
   const { id } = createKey(tx, seed, { name: 'first' });
-  tx.run('INSERT INTO account VALUES (1, ?, ?)', signedUpMs, id);
+  tx.run('INSERT INTO account VALUES (1, ?, ?, ?)', tx.now, signedUpMs, id);
 }
 
 export function accountOf(db: Reading): Account {
-  return db.get('SELECT signed_up_ms AS signedUpMs, first_key_id AS firstKeyId FROM account') as Account;
+  const sql = 'SELECT created_ms AS createdMs, signed_up_ms AS signedUpMs, first_key_id AS firstKeyId FROM account';
+  return db.get(sql) as Account;
 }
 
 /** An API key without its value, which is shown only once (section 5.2 of the service's interface). */

@@ -7,7 +7,7 @@ import { takeFault } from './faults.ts';
 import { giveBackStock, requireStock, takeStock } from './inventory.ts';
 import { charge, paymentOutcome, refund } from './payments.ts';
 import { centsOf, legalMoves, nextStatus, partOf, timeText, usdOf } from './resources.ts';
-import type { Cents, FulfillmentMethod, Order, OrderStatus } from './resources.ts';
+import type { FulfillmentMethod, Order, OrderStatus } from './resources.ts';
 import type { Input } from './service-operations.ts';
 import { countBy, insert, whereAll, type Reading, type Transaction } from './store.ts';
 
@@ -15,16 +15,9 @@ export const ORDER_TABLES = `
   CREATE TABLE orders (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
     status TEXT NOT NULL CHECK (status IN ('created', 'confirmed', 'ready', 'completed', 'cancelled', 'failed')),
-    merchant_id TEXT NOT NULL, location_id TEXT NOT NULL, fulfillment_method TEXT NOT NULL, customer TEXT NOT NULL,
-    user_id TEXT NOT NULL, dropoff_instructions TEXT NOT NULL,
-    subtotal INTEGER NOT NULL, tax INTEGER NOT NULL, fee INTEGER NOT NULL, tip INTEGER NOT NULL,
-    total INTEGER NOT NULL CHECK (total = subtotal + tax + fee + tip),
+    fulfillment_method TEXT NOT NULL, body TEXT NOT NULL,
     submitted_ms INTEGER, estimated_ready_ms INTEGER, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL
   ) STRICT;
-  CREATE TABLE order_items (
-    order_id TEXT NOT NULL REFERENCES orders (id), line INTEGER NOT NULL, product_id TEXT NOT NULL,
-    product_name TEXT NOT NULL, quantity INTEGER NOT NULL, price_cents INTEGER NOT NULL, PRIMARY KEY (order_id, line)
-  ) STRICT, WITHOUT ROWID;
   CREATE INDEX orders_by_status ON orders (status);
 `;
 
@@ -33,28 +26,13 @@ export const ORDER_DUE = 'order';
 interface OrderRow {
   readonly id: string;
   readonly status: OrderStatus;
-  readonly merchant_id: string;
-  readonly location_id: string;
   readonly fulfillment_method: FulfillmentMethod;
-  readonly customer: string;
-  readonly user_id: string;
-  readonly dropoff_instructions: string;
-  readonly subtotal: Cents;
-  readonly tax: Cents;
-  readonly fee: Cents;
-  readonly tip: Cents;
-  readonly total: Cents;
+  /** The order as interface 2.4 has it, which never changes. */
+  readonly body: string;
   readonly submitted_ms: number | null;
   readonly estimated_ready_ms: number | null;
   readonly created_ms: number;
   readonly updated_ms: number;
-}
-
-interface OrderItemRow {
-  readonly product_id: string;
-  readonly product_name: string;
-  readonly quantity: number;
-  readonly price_cents: Cents;
 }
 
 /** Interface 4.6: takes no stock and charges nothing yet. */
@@ -62,39 +40,42 @@ export function createOrder(tx: Transaction, body: Input<'createOrder'>['body'],
   const { items, location_id, fulfillment_method, dropoff_instructions = '' } = body;
   const { maxItems, taxRate, deliveryFee } = assumptions;
   if (items.length > maxItems) throw invalid('items', `must have at most ${maxItems} entries`);
-  const merchant_id = merchantOfLocation(tx, location_id);
-  const lines = items.map(({ product_id, quantity }) => {
-    const { name, price_cents } = offeredProduct(tx, location_id, product_id);
-    return { product_id, product_name: name, quantity, price_cents };
-  });
-  requireStock(tx, location_id, lines);
+  const merchant_id = merchantOfLocation(location_id);
+  const offered = items.map(({ product_id, quantity }) => ({
+    quantity,
+    product: offeredProduct(tx, location_id, product_id),
+  }));
+  requireStock(tx, location_id, items);
 
   const customer = customerOf(tx, body.customer);
-  const subtotal = lines.reduce((sum, { price_cents, quantity }) => sum + price_cents * quantity, 0);
+  const subtotal = offered.reduce((sum, { quantity, product }) => sum + product.price_cents * quantity, 0);
   const tax = partOf(subtotal, taxRate);
   const fee = fulfillment_method === 'Delivery' ? centsOf(deliveryFee) : 0;
   const tip = centsOf(body.tip ?? 0);
-  const id = tx.newId('ord');
-  insert(tx, 'orders', {
-    id,
-    status: 'created',
+  const order: Order = {
+    id: tx.newId('ord'),
+    tip: usdOf(tip),
+    subtotal: usdOf(subtotal),
+    tax: usdOf(tax),
+    total: usdOf(subtotal + tax + fee + tip),
+    customer,
+    fees: fee === 0 ? [] : [{ amount: usdOf(fee) }],
+    fee_total: usdOf(fee),
+    items: offered.map(({ quantity, product: { id: product_id, name: product_name, price_cents } }) => ({
+      quantity,
+      price: usdOf(price_cents),
+      product_id,
+      product_name,
+    })),
     merchant_id,
     location_id,
-    fulfillment_method,
-    customer: JSON.stringify(customer),
-    user_id: customer.id,
     dropoff_instructions,
-    subtotal,
-    tax,
-    fee,
-    tip,
-    total: subtotal + tax + fee + tip,
-    created_ms: tx.now,
-    updated_ms: tx.now,
-  });
-  for (const [line, item] of lines.entries()) insert(tx, 'order_items', { order_id: id, line, ...item });
-  emit(tx, 'order.created', eventData(tx, orderRow(tx, id)));
-  return getOrder(tx, id);
+  };
+  const { id } = order;
+  const times = { created_ms: tx.now, updated_ms: tx.now };
+  insert(tx, 'orders', { id, status: 'created', fulfillment_method, body: JSON.stringify(order), ...times });
+  emit(tx, 'order.created', eventData(orderRow(tx, id), order));
+  return order;
 }
 
 /** A refusal that is returned, not thrown, is committed: the declined charge has happened (4.7, A4). */
@@ -104,65 +85,40 @@ export function submitOrder(
   paymentMethodId: string,
   assumptions: Assumptions,
 ): Order | ApiError {
-  const order = orderRow(tx, id);
-  const bill = { orderId: id, merchantId: order.merchant_id, paymentMethodId, cents: order.total };
+  const { status, submitted_ms, body } = orderRow(tx, id);
+  const order = JSON.parse(body) as Order;
+  const bill = { orderId: id, merchantId: order.merchant_id, paymentMethodId, cents: centsOf(order.total) };
   const usual = paymentOutcome(tx, bill);
-  if (order.status !== 'created') throw conflict('The status of the order has already changed.', order.status);
-  if (order.submitted_ms !== null) throw conflict('The order was already submitted.', 'submitted');
-  const lines = itemRows(tx, id);
-  requireStock(tx, order.location_id, lines);
+  if (status !== 'created') throw conflict('The status of the order has already changed.', status);
+  if (submitted_ms !== null) throw conflict('The order was already submitted.', 'submitted');
+  requireStock(tx, order.location_id, order.items);
   const declined = charge(tx, bill, takeFault(tx, 'submitOrder', 'decline')?.outcome ?? usual);
   if (declined !== null) return declined;
 
   const confirmedAt = tx.now + assumptions.confirmedAfterMs;
   const sql = 'UPDATE orders SET submitted_ms = ?, estimated_ready_ms = ?, updated_ms = ? WHERE id = ?';
   tx.run(sql, tx.now, confirmedAt + assumptions.readyAfterMs, tx.now, id);
-  takeStock(tx, order.location_id, lines, assumptions);
+  takeStock(tx, order.location_id, order.items, assumptions);
   setDue(tx, ORDER_DUE, id, confirmedAt);
-  return getOrder(tx, id);
-}
-
-function getOrder(db: Reading, id: string): Order {
-  const row = orderRow(db, id);
-  return {
-    id,
-    tip: usdOf(row.tip),
-    subtotal: usdOf(row.subtotal),
-    tax: usdOf(row.tax),
-    total: usdOf(row.total),
-    customer: customerIn(row),
-    fees: row.fee === 0 ? [] : [{ amount: usdOf(row.fee) }],
-    fee_total: usdOf(row.fee),
-    items: itemRows(db, id).map(({ quantity, price_cents, product_id, product_name }) => ({
-      quantity,
-      price: usdOf(price_cents),
-      product_id,
-      product_name,
-    })),
-    merchant_id: row.merchant_id,
-    location_id: row.location_id,
-    dropoff_instructions: row.dropoff_instructions,
-  };
+  return order;
 }
 
 /** @throws ApiError `RESOURCE_CONFLICT` for a move that is not legal (A3, A5) */
 export function moveOrder(tx: Transaction, id: string, to: OrderStatus, assumptions: Assumptions): void {
-  const order = orderRow(tx, id);
-  if (!legalMoves(order.status).includes(to)) {
-    throw conflict(`An order that is ${order.status} cannot become ${to}.`, order.status);
-  }
-  const readyAt = to === 'confirmed' ? tx.now + assumptions.readyAfterMs : order.estimated_ready_ms;
+  const { status, fulfillment_method, body, submitted_ms, estimated_ready_ms } = orderRow(tx, id);
+  if (!legalMoves(status).includes(to)) throw conflict(`An order that is ${status} cannot become ${to}.`, status);
+  const order = JSON.parse(body) as Order;
+  const readyAt = to === 'confirmed' ? tx.now + assumptions.readyAfterMs : estimated_ready_ms;
   const sql = 'UPDATE orders SET status = ?, estimated_ready_ms = ?, updated_ms = ? WHERE id = ?';
   tx.run(sql, to, readyAt, tx.now, id);
-  if ((to === 'cancelled' || to === 'failed') && order.submitted_ms !== null) {
+  if ((to === 'cancelled' || to === 'failed') && submitted_ms !== null) {
     refund(tx, id);
-    giveBackStock(tx, order.location_id, itemRows(tx, id), assumptions);
+    giveBackStock(tx, order.location_id, order.items, assumptions);
   }
-  const data = eventData(tx, orderRow(tx, id));
-  if (to === 'confirmed') {
-    const { fulfillment_method, dropoff_instructions: special_instructions } = order;
-    emit(tx, 'order.confirmed', { ...data, fulfillment_method, special_instructions });
-  } else emit(tx, `order.${to}`, data);
+  const data = eventData(orderRow(tx, id), order);
+  const { dropoff_instructions: special_instructions } = order;
+  if (to === 'confirmed') emit(tx, 'order.confirmed', { ...data, fulfillment_method, special_instructions });
+  else emit(tx, `order.${to}`, data);
   if (to === 'confirmed') setDue(tx, ORDER_DUE, id, tx.now + assumptions.readyAfterMs);
   else if (to === 'ready') setDue(tx, ORDER_DUE, id, tx.now + assumptions.completedAfterMs);
   else clearDue(tx, ORDER_DUE, id);
@@ -175,20 +131,19 @@ export function stepOrder(tx: Transaction, id: string, assumptions: Assumptions)
 }
 
 /** Interface 6.2. */
-function eventData(db: Reading, row: OrderRow): Parameters<typeof emit<'order.created'>>[2] {
-  const { id, status, merchant_id, user_id, total, estimated_ready_ms } = row;
+function eventData(
+  { status, estimated_ready_ms }: OrderRow,
+  order: Order,
+): Parameters<typeof emit<'order.created'>>[2] {
+  const { id, merchant_id, customer, total, items } = order;
   return {
     id,
     status,
     merchant_id,
-    user_id,
-    total: usdOf(total),
+    user_id: customer.id,
+    total,
     currency: 'USD',
-    items: itemRows(db, id).map(({ product_id, quantity, price_cents }) => ({
-      product_id,
-      quantity,
-      price: usdOf(price_cents),
-    })),
+    items: items.map(({ product_id, quantity, price }) => ({ product_id, quantity, price })),
     ...(estimated_ready_ms !== null && { estimated_ready_time: timeText(estimated_ready_ms) }),
   };
 }
@@ -215,18 +170,10 @@ function customerOf(tx: Transaction, sent: Input<'createOrder'>['body']['custome
   };
 }
 
-function customerIn({ customer }: OrderRow): Order['customer'] {
-  return JSON.parse(customer) as Order['customer'];
-}
-
 function orderRow(db: Reading, id: string): OrderRow {
   const row = db.get<OrderRow>('SELECT * FROM orders WHERE id = ?', id);
   if (row === undefined) throw notFound('order', id);
   return row;
-}
-
-function itemRows(db: Reading, orderId: string): readonly OrderItemRow[] {
-  return db.all('SELECT * FROM order_items WHERE order_id = ? ORDER BY line', orderId);
 }
 
 function conflict(message: string, state: string): ApiError {
@@ -274,12 +221,15 @@ export interface OrderFilter {
 export function listOrders(db: Reading, most: number, { status, before }: OrderFilter = {}): readonly OrderSummary[] {
   const { where, values } = whereAll({ 'status = ?': status, 'seq < (SELECT seq FROM orders WHERE id = ?)': before });
   const sql = `SELECT * FROM orders ${where} ORDER BY seq DESC LIMIT ?`;
-  return db.all<OrderRow>(sql, ...values, most).map(summaryOf);
+  return db.all<OrderRow>(sql, ...values, most).map((row) => {
+    const { order: _, ...summary } = recordOf(row);
+    return summary;
+  });
 }
 
 export function findOrder(db: Reading, id: string): OrderRecord | null {
   const row = db.get<OrderRow>('SELECT * FROM orders WHERE id = ?', id);
-  return row === undefined ? null : { ...summaryOf(row), order: getOrder(db, id) };
+  return row === undefined ? null : recordOf(row);
 }
 
 export function countOrders(db: Reading): Readonly<Record<OrderStatus, number>> {
@@ -287,18 +237,20 @@ export function countOrders(db: Reading): Readonly<Record<OrderStatus, number>> 
   return countBy(db, 'orders', 'status', none);
 }
 
-function summaryOf(row: OrderRow): OrderSummary {
+function recordOf(row: OrderRow): OrderRecord {
+  const order = JSON.parse(row.body) as Order;
   return {
     id: row.id,
     status: row.status,
-    merchantId: row.merchant_id,
-    locationId: row.location_id,
-    total: usdOf(row.total),
+    merchantId: order.merchant_id,
+    locationId: order.location_id,
+    total: order.total,
     isSubmitted: row.submitted_ms !== null,
     moves: legalMoves(row.status),
-    customerName: customerIn(row).name,
+    customerName: order.customer.name,
     createdAt: new Date(row.created_ms),
     updatedAt: new Date(row.updated_ms),
     estimatedReadyAt: row.estimated_ready_ms === null ? null : new Date(row.estimated_ready_ms),
+    order,
   };
 }

@@ -1,17 +1,15 @@
-import { CARDS, requireMerchant, type PaymentOutcome } from './catalogue.ts';
+import { CARDS, merchantName, type PaymentOutcome } from './catalogue.ts';
 import { notFound, ApiError } from './errors.ts';
 import { usdOf, type Cents, type PaymentMethod } from './resources.ts';
 import { insert, type Reading, type Transaction } from './store.ts';
 
 export const PAYMENT_TABLES = `
   CREATE TABLE payment_methods (
-    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, merchant_id TEXT REFERENCES merchants (id),
-    brand TEXT NOT NULL, last4 TEXT NOT NULL, exp_month INTEGER NOT NULL, exp_year INTEGER NOT NULL,
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, merchant_id TEXT,
     outcome TEXT NOT NULL CHECK (outcome IN ('ok', 'declined', 'insufficient_funds', 'expired'))
   ) STRICT;
   CREATE TABLE setup_intents (
-    id TEXT PRIMARY KEY, merchant_id TEXT NOT NULL REFERENCES merchants (id),
-    payment_method_id TEXT REFERENCES payment_methods (id), created_ms INTEGER NOT NULL
+    id TEXT PRIMARY KEY, merchant_id TEXT NOT NULL, payment_method_id TEXT REFERENCES payment_methods (id)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE charges (
     seq INTEGER PRIMARY KEY, order_id TEXT NOT NULL REFERENCES orders (id),
@@ -35,18 +33,18 @@ export const DECLINE_OUTCOMES = Object.keys(DECLINES) as readonly DeclineOutcome
 
 /** Interface 4.9 and A11. */
 export function listPaymentMethods(db: Reading, merchantId: string | undefined): PaymentMethod[] {
-  if (merchantId !== undefined) requireMerchant(db, merchantId);
-  const sql = `SELECT id, brand, last4, exp_month, exp_year FROM payment_methods
+  if (merchantId !== undefined) merchantName(merchantId);
+  const sql = `SELECT id, outcome FROM payment_methods
     WHERE merchant_id IS NULL OR merchant_id = coalesce(?, merchant_id) ORDER BY seq`;
-  const rows = db.all<Pick<PaymentMethod, 'id'> & PaymentMethod['card']>(sql, merchantId ?? null);
-  return rows.map(({ id, ...card }) => ({ id, type: 'card', card }));
+  const rows = db.all<{ readonly id: string; readonly outcome: PaymentOutcome }>(sql, merchantId ?? null);
+  return rows.map(({ id, outcome }) => ({ id, type: 'card', card: CARDS[outcome] }));
 }
 
 /** Interface 4.8. */
 export function createSetupIntent(tx: Transaction, merchantId: string, origin: string): { readonly url: string } {
-  requireMerchant(tx, merchantId);
+  merchantName(merchantId);
   const id = tx.newId('seti');
-  insert(tx, 'setup_intents', { id, merchant_id: merchantId, created_ms: tx.now });
+  insert(tx, 'setup_intents', { id, merchant_id: merchantId });
   return { url: `${origin}/checkout/${id}` };
 }
 
@@ -57,9 +55,9 @@ export interface SetupIntent {
 }
 
 export function findSetupIntent(db: Reading, id: string): SetupIntent | null {
-  const sql = `SELECT m.id AS merchantId, m.name AS merchantName, s.payment_method_id AS paymentMethodId
-    FROM setup_intents s JOIN merchants m ON m.id = s.merchant_id WHERE s.id = ?`;
-  return db.get<SetupIntent>(sql, id) ?? null;
+  const sql = 'SELECT merchant_id AS merchantId, payment_method_id AS paymentMethodId FROM setup_intents WHERE id = ?';
+  const row = db.get<Omit<SetupIntent, 'merchantName'>>(sql, id);
+  return row === undefined ? null : { ...row, merchantName: merchantName(row.merchantId) };
 }
 
 /** A session adds one method at most. */
@@ -68,7 +66,7 @@ export function completeSetupIntent(tx: Transaction, id: string, outcome: Paymen
   if (intent === null) throw notFound('setup_intent', id);
   if (intent.paymentMethodId !== null) return;
   const methodId = tx.newId('pm');
-  insert(tx, 'payment_methods', { id: methodId, merchant_id: intent.merchantId, ...CARDS[outcome], outcome });
+  insert(tx, 'payment_methods', { id: methodId, merchant_id: intent.merchantId, outcome });
   tx.run('UPDATE setup_intents SET payment_method_id = ? WHERE id = ?', methodId, id);
 }
 

@@ -17,8 +17,8 @@ interface DeliveryOptions {
   readonly secret?: Secret;
   readonly signature?: string | null;
   /** Added to the headers of the service; `undefined` removes one. */
-  readonly headers?: Readonly<Record<string, string | undefined>>;
-  readonly timeoutMs?: number;
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly timeoutMs?: number | undefined;
   readonly agent?: Agent;
   /** Whether to send again if a kept connection was closed; `true` by default. */
   readonly resend?: boolean;
@@ -193,11 +193,7 @@ export interface Seen {
   readonly note: string | null;
 }
 
-interface RequestOptions {
-  readonly agent: Agent;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly timeoutMs?: number;
-}
+type RequestOptions = Pick<DeliveryOptions, 'agent' | 'headers' | 'timeoutMs'>;
 
 export function requestWith(
   faults: readonly Fault[],

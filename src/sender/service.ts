@@ -43,10 +43,13 @@ export interface DeliveryEnd {
   readonly deadLetter?: DeadLetter;
 }
 
-export interface DeadLetter extends EventLabel {
-  readonly body: Uint8Array;
-  readonly attempts: readonly DeliveryAttempt[];
+interface Delivery extends EventLabel, SignedBody {
+  readonly faults: FaultPlan;
+  readonly attempts: DeliveryAttempt[];
+  readonly copies: DeliveryAttempt[];
 }
+
+export type DeadLetter = Delivery;
 
 interface DeliverOptions {
   readonly at?: Date | number;
@@ -64,82 +67,37 @@ export interface Service extends Disposable {
   readonly deadLetters: readonly DeadLetter[];
   /** If it fails, another dead letter takes its place. */
   retry(deadLetter: DeadLetter): Promise<DeliveryEnd>;
-  idle(): Promise<void>;
   [Symbol.dispose](): void;
 }
 
-interface Underway extends EventLabel, SignedBody {
-  readonly faults: FaultPlan;
-  readonly attempts: DeliveryAttempt[];
-  readonly copies: DeliveryAttempt[];
-}
-
 export function createService(options: ServiceOptions): Service {
-  const {
-    secret,
-    clock = realClock(),
-    concurrency = 16,
-    timeoutMs,
-    faults: plan = noFaults,
-    signal,
-    onAttempt,
-  } = options;
-  const { reachable = () => true } = options;
+  const { secret, clock = realClock(), timeoutMs, headers, concurrency = 16, signal, onAttempt } = options;
+  const { faults: plan = noFaults, reachable = () => true } = options;
   const url = new URL(options.url);
   const agent = agentFor(url);
   assertOption('concurrency', concurrency, whole());
   const takeSlot = concurrencyLimit(concurrency);
-  const requestOptions = {
-    agent,
-    ...(options.headers && { headers: options.headers }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-  };
   signingKeys(secret);
-
   const letters: DeadLetter[] = [];
-  const deliveryOf = new WeakMap<DeadLetter, Underway>();
-  const underWay = new Set<Promise<unknown>>();
 
-  function started(
-    body: Uint8Array,
-    { faults = plan }: DeliverOptions,
-    signature: string | null = signBody(body, secret),
-  ): Underway {
+  function started(body: Uint8Array, { faults = plan }: DeliverOptions, signature: string | null): Delivery {
     return { ...labelOf(body), body, signature, faults, attempts: [], copies: [] };
   }
 
-  async function deliverNow(delivery: Underway, at: number): Promise<DeliveryEnd> {
-    let dueAt: number | null = at;
-    while (dueAt !== null) {
-      const attempt = await attemptAt(delivery, dueAt, retryAfter);
-      if (attempt === null) return ended('interrupted', delivery);
-      if (attempt.outcome === 'delivered') return ended('delivered', delivery);
-      dueAt = attempt.nextAt === null ? null : attempt.nextAt.getTime();
-    }
-    return { ...ended('dead-lettered', delivery), deadLetter: giveUpOn(delivery) };
-  }
-
-  function giveUpOn(delivery: Underway): DeadLetter {
-    const { id, type, body, attempts } = delivery;
-    const letter = { id, type, body, attempts };
-    letters.push(letter);
-    deliveryOf.set(letter, delivery);
-    return letter;
+  function deadLettered(delivery: Delivery, outcome: 'dead-lettered' | 'interrupted' = 'dead-lettered'): DeliveryEnd {
+    letters.push(delivery);
+    return { ...ended(outcome, delivery), deadLetter: delivery };
   }
 
   /** `null` if it was interrupted before it began. */
-  async function attemptAt(
-    delivery: Underway,
-    dueAt: number,
-    next: typeof retryAfter = () => null,
-  ): Promise<DeliveryAttempt | null> {
+  async function attemptAt(delivery: Delivery, dueAt: number, next = retryAfter): Promise<DeliveryAttempt | null> {
     const number = delivery.attempts.length + 1;
     const faults = delivery.faults(delivery.id ?? digestOf(delivery.body), number);
     await clock.until(delayedBy(faults, dueAt), signal);
     if (signal?.aborted === true) return null;
-    const beside = Array.from({ length: copiesIn(faults) }, () => null);
-    const [attempt, ...copies] = await clock.hold(() =>
-      Promise.all([send(delivery, number, faults, next), ...beside.map(() => send(delivery, number, 'copy'))]),
+    const beside = Array.from({ length: copiesIn(faults) }, () => 'copy' as const);
+    const [attempt = null, ...copies] = await clock.hold(() =>
+      Promise.all([faults, ...beside].map((one) => send(delivery, number, one, next))),
     );
     if (attempt !== null) delivery.attempts.push(attempt);
     delivery.copies.push(...copies.filter((copy) => copy !== null));
@@ -147,10 +105,10 @@ export function createService(options: ServiceOptions): Service {
   }
 
   async function send(
-    { id, type, body, signature }: Underway,
+    { id, type, body, signature }: Delivery,
     number: number,
     faults: readonly Fault[] | 'copy',
-    next: typeof retryAfter = () => null,
+    next: typeof retryAfter,
   ): Promise<DeliveryAttempt | null> {
     const giveBack = await takeSlot();
     if (signal?.aborted === true) {
@@ -159,68 +117,65 @@ export function createService(options: ServiceOptions): Service {
     }
     const at = clock.now();
     const startedAt = performance.now();
+    const isCopy = faults === 'copy';
     const { status, why, note } = reachable(at)
-      ? await requestWith(faults === 'copy' ? [] : faults, url, { body, signature }, requestOptions)
+      ? await requestWith(isCopy ? [] : faults, url, { body, signature }, { agent, headers, timeoutMs })
       : UNREACHABLE;
     giveBack();
-    const failed = why !== null;
-    const wait = failed ? next(number) : null;
+    const wait = why === null || isCopy ? null : next(number);
     const attempt: DeliveryAttempt = {
       id,
       type,
       number,
       at: new Date(at),
-      outcome: failed ? 'failed' : 'delivered',
+      outcome: why === null ? 'delivered' : 'failed',
       status,
       why,
       note,
       ms: performance.now() - startedAt,
-      fault: faults === 'copy' ? 'copy' : faults.map(({ kind }) => kind).join('+') || null,
+      fault: isCopy ? 'copy' : faults.map(({ kind }) => kind).join('+') || null,
       nextAt: wait === null ? null : new Date(Math.ceil(clock.now() + wait)),
     };
     onAttempt?.(attempt);
     return attempt;
   }
 
-  function tracked<T>(work: Promise<T>): Promise<T> {
-    underWay.add(work);
-    void work.finally(() => underWay.delete(work)).catch(() => {});
-    return work;
-  }
-
-  async function retryNow(letter: DeadLetter): Promise<DeliveryEnd> {
-    const place = letters.indexOf(letter);
-    const before = deliveryOf.get(letter);
-    if (place === -1 || before === undefined) throw new Error('The delivery is not a dead letter.');
-    letters.splice(place, 1);
-    const delivery = { ...before, attempts: [...before.attempts], copies: [...before.copies] };
-    const attempt = await attemptAt(delivery, clock.now());
-    if (attempt?.outcome === 'delivered') return ended('delivered', delivery);
-    const outcome = attempt === null ? 'interrupted' : 'dead-lettered';
-    return { ...ended(outcome, delivery), deadLetter: giveUpOn(delivery) };
-  }
-
   return {
-    deliver(body, deliverOptions = {}) {
-      return tracked(deliverNow(started(body, deliverOptions), Number(deliverOptions.at ?? clock.now())));
+    async deliver(body, deliverOptions = {}) {
+      const delivery = started(body, deliverOptions, signBody(body, secret));
+      let dueAt: number | null = Number(deliverOptions.at ?? clock.now());
+      while (dueAt !== null) {
+        const attempt: DeliveryAttempt | null = await attemptAt(delivery, dueAt);
+        if (attempt === null) return ended('interrupted', delivery);
+        if (attempt.outcome === 'delivered') return ended('delivered', delivery);
+        dueAt = attempt.nextAt === null ? null : attempt.nextAt.getTime();
+      }
+      return deadLettered(delivery);
     },
-    sendOnce(body, { signature, ...sendOptions } = {}) {
-      return tracked(attemptAt(started(body, sendOptions, signature), Number(sendOptions.at ?? clock.now())));
+    async sendOnce(body, { signature = signBody(body, secret), ...sendOptions } = {}) {
+      return attemptAt(started(body, sendOptions, signature), Number(sendOptions.at ?? clock.now()), neverAgain);
     },
     get deadLetters() {
       return [...letters];
     },
-    retry: (letter) => tracked(retryNow(letter)),
-    async idle() {
-      while (underWay.size > 0) await Promise.allSettled(underWay);
+    async retry(letter) {
+      const place = letters.indexOf(letter);
+      if (place === -1) throw new Error('The delivery is not a dead letter.');
+      letters.splice(place, 1);
+      const delivery = { ...letter, attempts: [...letter.attempts], copies: [...letter.copies] };
+      const attempt = await attemptAt(delivery, clock.now(), neverAgain);
+      if (attempt?.outcome === 'delivered') return ended('delivered', delivery);
+      return deadLettered(delivery, attempt === null ? 'interrupted' : 'dead-lettered');
     },
     [Symbol.dispose]: () => agent.destroy(),
   };
 }
 
-function ended(outcome: DeliveryEnd['outcome'], { attempts, copies }: Underway): DeliveryEnd {
+function ended(outcome: DeliveryEnd['outcome'], { attempts, copies }: Delivery): DeliveryEnd {
   return { outcome, attempts, copies };
 }
+
+const neverAgain = (): null => null;
 
 const UNREACHABLE: Seen = { status: null, why: 'the receiver is unreachable', note: null };
 
