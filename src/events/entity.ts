@@ -3,12 +3,10 @@ import type { UnknownEvent, WebhookEvent } from './webhook-event.ts';
 import { isOfTheEleven } from './known-event.ts';
 
 /**
- * Names the entity of an event. Events whose entities have the same name are handled one at a time and in order. An
- * event without an entity (`null`) is independent of all others.
- *
- * hookbox treats an invalid name as `null`: an empty string, a string of more than 1,000 characters, a string with a
- * lone surrogate, a promise, or `undefined`. If the function throws, hookbox logs the error and stores the event
- * without an entity.
+ * Names the entity of an event. Events of the same entity are handled one at a time and in order. An event without an
+ * entity (`null`) is independent of all others. An invalid name counts as `null`: an empty string, more than 1,000
+ * characters, a lone surrogate, a promise, or `undefined`. If the function throws, hookbox logs the error and stores the
+ * event without an entity.
  */
 export type EntityOf = (event: WebhookEvent | UnknownEvent) => string | null;
 

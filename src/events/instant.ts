@@ -1,7 +1,4 @@
-/**
- * A point in time, precise to the nanosecond, because the service may send fractions of a millisecond. The inbox sorts
- * the events of an entity by this time.
- */
+/** A point in time, precise to the nanosecond, by which the inbox sorts the events of an entity. */
 export interface Instant {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly ms: number;

@@ -65,10 +65,7 @@ export type WithOwn<Fields, Own> = {
 /** Without the index signature of a schema that lets everything through. */
 type Named<Fields> = { [Key in keyof Fields as string extends Key ? never : Key]: Fields[Key] };
 
-/**
- * Schemas for your own types, and for your own fields in the eleven types. Any Standard Schema works, such as a zod or
- * valibot schema.
- */
+/** Schemas for your own types and fields. Any Standard Schema works, such as a zod or valibot schema. */
 export type EventSchemas = { readonly [T in OwnType]?: StandardSchema<unknown, OwnData<T>> };
 
 export function schemaOf(schemas: EventSchemas, type: string): StandardSchema | undefined {

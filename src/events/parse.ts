@@ -15,10 +15,7 @@ import {
 /** zod/mini has no texts. */
 const IN_ENGLISH = { error: english().localeError };
 
-/**
- * The result of {@link parseEvent}. If `ok` is `false`, a body with an `id` is an invalid event, and a body without an
- * `id` is not an event.
- */
+/** The result of {@link parseEvent}. With `ok: false`, a body with an `id` is an invalid event; without one, it is no event. */
 export type ParsedEvent =
   | { readonly ok: true; readonly known: true; readonly event: WebhookEvent; readonly issues: readonly Issue[] }
   | { readonly ok: true; readonly known: false; readonly event: UnknownEvent; readonly issues: readonly Issue[] }

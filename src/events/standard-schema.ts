@@ -1,8 +1,7 @@
 import { isInstance } from '../errors.ts';
 
 /**
- * The part of [Standard Schema](https://standardschema.dev) version 1 that hookbox uses. The schemas of zod, valibot,
- * ArkType and others work.
+ * The part of [Standard Schema](https://standardschema.dev) version 1 that hookbox uses; zod, valibot and ArkType have it.
  *
  * @typeParam Input - the type that the schema accepts
  * @typeParam Output - the type that the schema returns
@@ -21,10 +20,7 @@ export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/**
- * One issue that a schema reports. hookbox uses the path of the issue but not its message, because a message may quote
- * the value.
- */
+/** One issue that a schema reports. hookbox does not use its message, which may quote the value. */
 export interface SchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;

@@ -85,16 +85,10 @@ export const unknownEventSchema = z.object({
 
 type ParsedEventOf<T extends EventType> = z.infer<(typeof eventSchemas)[T]>;
 
-/**
- * An event of any of the eleven types; narrow it by `type`. The type does not include your own fields, because hookbox
- * checks them only when the event is handled.
- */
+/** An event of any of the eleven types; narrow it by `type`. Your own fields are not in it: hookbox checks them later. */
 export type WebhookEvent = { [T in EventType]: ParsedEventOf<T> }[EventType];
 
-/**
- * An event of one type as its handler receives it, such as `EventOf<'order.ready'>`. Its `data` includes the fields
- * that you declared in `OwnEvents`.
- */
+/** An event of one type as its handler receives it, such as `EventOf<'order.ready'>`, with your own fields. */
 export type EventOf<T extends HandledType> = T extends OwnType
   ? { id: string; type: T; created: string; data: DataOf<T, OwnData<T>> }
   : T extends EventType
@@ -114,10 +108,7 @@ export type HandledEvent = { [T in HandledType]: EventOf<T> }[HandledType] | Unk
 /** An authentic event of a type that this version of hookbox does not know. */
 export type UnknownEvent = z.infer<typeof unknownEventSchema>;
 
-/**
- * An authentic event whose envelope or data does not fit the schema; its `type` is `null`. The inbox keeps the raw
- * bytes of the event.
- */
+/** An authentic event that does not fit the schema; its `type` is `null`. The inbox keeps its raw bytes. */
 export interface InvalidEvent {
   readonly id: string;
   readonly type: null;

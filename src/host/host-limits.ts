@@ -40,10 +40,7 @@ export function withinDeadline<T>(promise: Promise<T>, deadline: Deadline): Prom
 
 /** The limits of a host that runs code only while it answers requests. */
 export interface HostLimits {
-  /**
-   * How long this request may still take, in milliseconds. The delivery is answered within this time or `deadlineMs`,
-   * whichever is shorter.
-   */
+  /** How long this request may still take, in milliseconds, if that is less than `deadlineMs`. */
   readonly remainingMs?: number;
   /** `true` if no code runs between requests. Handlers then run inline, unless `processing.mode` is set. */
   readonly frozenBetweenRequests?: boolean;

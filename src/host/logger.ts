@@ -3,10 +3,9 @@ import { oneLine } from '../printable.ts';
 import { performance } from './real-timers.ts';
 
 /**
- * A logger for hookbox. The logger can be pino, bunyan, roarr, tslog, the console, or any object with the methods
- * `info`, `warn` and `error`. hookbox also recognises winston, LogTape and the logger of Powertools for AWS, which take
- * the message as the first argument. For any other logger of that kind, pass
- * `{ info: (facts, message) => log.info(message, facts), … }`.
+ * A logger for hookbox: pino, bunyan, roarr, tslog, the console, or any object with `info`, `warn` and `error`. hookbox
+ * also recognises winston, LogTape and Powertools for AWS, which take the message as the first argument. For any other
+ * logger of that kind, pass `{ info: (facts, message) => log.info(message, facts), … }`.
  */
 export interface Logger {
   info(facts: Readonly<Record<string, unknown>>, message: string): void;

@@ -177,10 +177,7 @@ function quietly<T>(work: () => T): T | undefined {
   }
 }
 
-/**
- * The part of OpenTelemetry that hookbox uses. Pass the namespace of `@opentelemetry/api`. hookbox itself does not
- * depend on that package.
- */
+/** The part of OpenTelemetry that hookbox uses. Pass the namespace of `@opentelemetry/api`. */
 export interface OpenTelemetryApi {
   readonly trace: {
     getTracer(name: string): TracerApi;

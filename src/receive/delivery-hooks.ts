@@ -12,8 +12,8 @@ import { type AttemptHooks, type DeadFacts, HookCalls, type Hook } from '../proc
 import type { VerifiedDelivery } from './verifier.ts';
 
 /**
- * The facts that `onConflict` receives. A different body arrived with the id of a stored event. The inbox keeps the
- * stored body and the most recent of the different bodies.
+ * The facts for `onConflict`: a different body arrived with the id of a stored event. The inbox keeps the stored body and
+ * the most recent other one.
  */
 export interface ConflictFacts {
   readonly endpoint: string;
@@ -22,7 +22,7 @@ export interface ConflictFacts {
   readonly type: string | null;
 }
 
-/** The facts that `onSilent` receives. The inbox has accepted no delivery for the time set in `silentAfterMs`. */
+/** The facts for `onSilent`. */
 export interface SilentFacts extends Silence {
   readonly endpoint: string;
   /** The option `silentAfterMs`, in milliseconds. */
@@ -34,15 +34,11 @@ export interface DeliveryHooks extends AttemptHooks {
   /** A delivery had the id of a stored event but a different body. */
   readonly onConflict?: Hook<ConflictFacts>;
   /**
-   * No process that shares the inbox has accepted a delivery for `silentAfterMs`. Possible causes are that the service
-   * cannot reach your server, or that the registration was removed. hookbox calls the hook only once for each silence,
-   * and never on hosts that run no code between requests.
+   * No process that shares the inbox has accepted a delivery for `silentAfterMs`. The service may not reach your server, or
+   * the registration was removed. Called once for each silence, and never on hosts that run no code between requests.
    */
   readonly onSilent?: Hook<SilentFacts>;
-  /**
-   * How long the inbox may go without a delivery before `onSilent` is called, in milliseconds. Required with
-   * `onSilent`.
-   */
+  /** The milliseconds without a delivery after which `onSilent` is called. Required with `onSilent`. */
   readonly silentAfterMs?: number;
 }
 

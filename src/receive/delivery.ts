@@ -1,9 +1,6 @@
 import type { HostLimits } from '../host/host-limits.ts';
 
-/**
- * One HTTP request, as an adapter passes it to a receiver. Only `body` and `signature` are required. The other fields
- * let the receiver answer special cases correctly, such as a wrong method.
- */
+/** One HTTP request, as an adapter passes it to a receiver. Only `body` and `signature` are required. */
 export interface Delivery {
   /** The raw bytes, or a function that reads the raw bytes within limits. */
   readonly body: Uint8Array | BodyReader;
@@ -17,10 +14,7 @@ export interface Delivery {
   readonly method?: string | undefined;
   /** The value of the header `Content-Encoding`. */
   readonly contentEncoding?: string | null | undefined;
-  /**
-   * Returns the value of any other header, by its lower-case name. hookbox uses this function to read the trace
-   * context.
-   */
+  /** Returns the value of another header, by its lower-case name. hookbox reads the trace context with it. */
   readonly header?: (name: string) => string | null | undefined;
   /** Returns the sender's address, for operators. Called only for a rejected delivery. */
   readonly source?: () => string | null | undefined;
@@ -28,10 +22,7 @@ export interface Delivery {
   readonly host?: HostLimits;
 }
 
-/**
- * Reads a body that is still arriving. The promise that the reader returns resolves when the body is complete or a
- * limit is reached. This promise never rejects.
- */
+/** Reads a body that is still arriving, until it is complete or a limit is reached. The promise never rejects. */
 export type BodyReader = (limits: BodyLimits) => Promise<BodyRead>;
 
 /** The limits for a body reader. */
@@ -46,15 +37,9 @@ export interface BodyLimits {
 
 /** Collects a body in memory. The size of the buffer counts towards `maxReadingBytes`. */
 export interface BodyBuffer {
-  /**
-   * Checks the length that `Content-Length` announces. The check reserves no memory. Returns `null` if you can continue
-   * to read.
-   */
+  /** Checks the announced `Content-Length`. Reserves no memory. Returns `null` if you can continue to read. */
   expect(bytes: number): 'too-large' | null;
-  /**
-   * Copies the next bytes into the buffer. Returns `null` if you can continue to read. Return any other value as
-   * `ended` in the result.
-   */
+  /** Copies the next bytes. Returns `null` if you can continue; return any other value as `ended` in the result. */
   add(chunk: Uint8Array): 'too-large' | 'tiny-chunks' | 'no-room' | null;
   /** Returns the complete body. */
   bytes(): Uint8Array;
@@ -62,14 +47,11 @@ export interface BodyBuffer {
 
 /** The result of reading a body. */
 export type BodyRead =
-  /**
-   * `mismatchFix` is set if the host may have changed the bytes. If the signature does not match, the log contains this
-   * text. This text says how to keep the bytes.
-   */
+  /** `mismatchFix`: the host may have changed the bytes. After a mismatch, the log shows this text. */
   | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly mismatchFix?: string }
   /**
-   * `tiny-chunks`: thousands of chunks of a few bytes. `no-room`: other bodies use up the memory. `not-base64`: the
-   * host says that the body is base64, but it is not.
+   * `tiny-chunks`: thousands of chunks of a few bytes. `no-room`: other bodies use up the memory. `not-base64`: the host
+   * flags the body as base64, but it is not.
    */
   | { readonly ended: 'too-large' | 'tiny-chunks' | 'too-slow' | 'no-room' | 'aborted' | 'not-base64' }
   /** Other code has already read the raw bytes. `fix` says how to keep the bytes. */

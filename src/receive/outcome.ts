@@ -218,10 +218,7 @@ export interface ErrorFacts {
   readonly details?: ErrorOutcome['body']['error']['details'];
   /** The cause of the error, for the log only. */
   readonly cause?: unknown;
-  /**
-   * The name of the error that your function threw, for the log only. The message of that error is not logged, because
-   * it may quote the body.
-   */
+  /** The name of the error that your function threw, for the log only. Its message may quote the body. */
   readonly error?: string;
   /** The part of the body that was read. Only for `bodyOf`. */
   readonly body?: Uint8Array;

@@ -49,15 +49,12 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
    * @defaultValue `'default'`
    */
   readonly endpoint?: string;
-  /**
-   * A handler for each event type. In background mode, handlers run once you have called `start()`. In inline mode, the
-   * handler runs before the delivery is answered.
-   */
+  /** A handler for each event type. Handlers run once you have called `start()`; in inline mode, before the response. */
   readonly handlers?: Handlers<Database>;
   /**
    * Schemas for your own event types, and for your own fields in the eleven types. hookbox checks an event when it is
-   * handled, not when it is received, so a schema never delays or rejects a delivery. The handler receives the output
-   * of the schema. An event that does not fit the schema becomes `dead(invalid)`; a rerun checks the event again.
+   * handled, so a schema never delays or rejects a delivery. An event that does not fit becomes `dead(invalid)`; a rerun
+   * checks it again.
    */
   readonly events?: EventSchemas;
   /**
@@ -89,14 +86,11 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
    * @defaultValue `true`
    */
   readonly logErrors?: boolean;
-  /**
-   * The namespace of `@opentelemetry/api`. Each delivery becomes a span whose context is stored with its event. Each
-   * handler run becomes a span that links to the delivery's span.
-   */
+  /** The namespace of `@opentelemetry/api`. Each delivery becomes a span, and each handler run a span that links to it. */
   readonly openTelemetry?: OpenTelemetryApi;
   /**
-   * The name of this release of your code, such as a version or a commit hash. At most 100 characters. Operators see
-   * when the release began, and whether handlers have failed more often or taken longer since then.
+   * The name of this release of your code, such as a commit hash. At most 100 characters. Operators see whether handlers
+   * have failed more often or taken longer since it began.
    */
   readonly release?: string;
   /** For tests: the clock that processing uses, such as the clock of `testInbox`. */
@@ -134,14 +128,14 @@ export interface Receiver extends AsyncDisposable {
   readonly closing: AbortSignal;
   /**
    * Verifies, parses and stores one delivery, and returns the response to it (sections 6.3 and 6.4 of the service's
-   * interface). Resolves within `deadlineMs`; an accepted event is then durable. Never rejects.
+   * interface). An accepted event is durable. Resolves within `deadlineMs`, and never rejects.
    */
   receive(delivery: Delivery): Promise<Outcome>;
   /** Starts running handlers. Idempotent. Does nothing in inline mode. */
   start(): Promise<void>;
   /**
-   * Stops the receiver. New deliveries get a 503. Resolves when all earlier deliveries have been answered and no
-   * handler is running. Idempotent. The inbox stays open.
+   * Stops the receiver. New deliveries get a 503. Resolves when earlier ones have been answered and no handler is running.
+   * Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }

@@ -22,15 +22,14 @@ import { readingRoom, type Reading } from './body-memory.ts';
 export interface VerifierOptions {
   /**
    * The signing secret of the endpoint: text or bytes. Pass several secrets during a rotation; `undefined` entries are
-   * skipped. Alternatively, pass a function that loads the secrets. hookbox calls this function when the receiver or
-   * verifier is created, and later to refresh the secrets, at most once a minute. On hosts that freeze between
-   * requests, the first call is made with the first delivery. After a mismatch, or while no secret is known, hookbox
-   * may call the function again sooner, but not within 5 s of the previous call.
+   * skipped. Or pass a function that loads the secrets. hookbox calls it when the receiver or verifier is created (on hosts
+   * that freeze between requests, with the first delivery), and then at most once a minute. After a mismatch, or without a
+   * secret, hookbox calls it sooner, but not within 5 s of the previous call.
    */
   readonly secret?: SecretOption;
   /**
-   * `true` accepts deliveries without a signature. Use this option only for an account without a signing secret,
-   * because anyone who knows the URL can then send events.
+   * `true` accepts deliveries without a signature: anyone who knows the URL can then send events. Only for an account
+   * without a signing secret.
    *
    * @defaultValue `false`
    */
@@ -42,9 +41,8 @@ export interface VerifierOptions {
    */
   readonly maxBodyBytes?: number;
   /**
-   * The memory for all bodies that are arriving or being verified, in bytes. At least `maxBodyBytes`. Above this limit,
-   * the newest deliveries get a 503, while earlier ones are still read. One eighth of this memory is reserved for
-   * bodies of up to 64 KiB.
+   * The memory for all bodies that are arriving or being verified, in bytes. At least `maxBodyBytes`. Above this limit, the
+   * newest deliveries get a 503. One eighth is reserved for bodies of up to 64 KiB.
    *
    * @defaultValue 67,108,864 (64 MiB)
    */
@@ -66,9 +64,7 @@ export interface VerifierOptions {
 /** An authentic delivery with its event, which is typed or invalid. */
 export interface VerifiedDelivery {
   readonly body: Uint8Array;
-  /**
-   * The value of `X-Signature`. Use this value to verify the body again elsewhere. `null` if no signature was required.
-   */
+  /** The value of `X-Signature`, to verify the body again elsewhere. `null` if no signature was required. */
   readonly signature: string | null;
   readonly verified: boolean;
   readonly id: string;
@@ -82,7 +78,7 @@ export interface Verifier {
   /** Starts the deadline of a delivery: `deadlineMs` from now, or sooner if the host of the receiver allows less. */
   startDeadline(delivery: Pick<Delivery, 'host'> | null | undefined): Deadline;
   /**
-   * Reads, verifies and parses a delivery. Returns the verified delivery, or the rejection to send as the response.
+   * Returns the verified delivery, or the rejection to send as the response.
    *
    * @param deadline - the body must have arrived by then; a new deadline is started by default
    * @throws TypeError if the body is not bytes
@@ -91,8 +87,8 @@ export interface Verifier {
   /**
    * Verifies a delivery and passes it to your function, within one deadline.
    *
-   * @returns the result of your function. If the delivery is rejected, or if your function throws or does not finish in
-   * time, returns the rejection to send as the response
+   * @returns the result of your function, or the rejection to send: the delivery is not authentic, or your function threw or
+   * was late
    */
   passOn<T>(
     delivery: Delivery,
@@ -118,10 +114,9 @@ export const VERIFIER_OPTIONS: RulesFor<VerifierOptions> = {
 };
 
 /**
- * Creates a verifier, which checks deliveries but does not store them. The `webhookVerifier` of each adapter uses this
- * function.
+ * Creates a verifier, which checks deliveries but does not store them.
  *
- * @throws ConfigurationError `UNUSABLE_SECRET`, or `INVALID_OPTION` for an invalid limit or an unknown option
+ * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  */
 export function createVerifier(options: VerifierOptions): Verifier {
   assertOptions('webhookVerifier', options, VERIFIER_OPTIONS);

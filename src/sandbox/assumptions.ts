@@ -1,10 +1,7 @@
 import { assertOptions, whole, positive, type OptionRule, type OptionRules } from '../option-rules.ts';
 import { ConfigurationError } from '../errors.ts';
 
-/**
- * The sandbox's assumptions about gaps in the service's interface, numbered as in docs/sandbox.md (for example A3). Set
- * these assumptions in `createSandbox({ assumptions })`.
- */
+/** The sandbox's assumptions about gaps in the service's interface, numbered as in docs/sandbox.md. */
 export interface Assumptions {
   /** A3: the time from the submission of an order to `order.confirmed`, in milliseconds. */
   readonly confirmedAfterMs: number;

@@ -72,7 +72,7 @@ export interface Controls {
      */
     readonly create: (key?: NewKey) => CreatedKey;
     /**
-     * Creates a copy of a key. The old key works until you delete it.
+     * Copies a key. The old key works until you delete it.
      *
      * @throws ApiError `RESOURCE_NOT_FOUND`
      */
@@ -98,9 +98,9 @@ export interface Controls {
     /** Removes one fault or all faults. */
     readonly remove: (id?: string) => void;
     /**
-     * Adds a fault of this kind to each of the next `times` delivery attempts. `times` is 1 by default.
+     * Adds a fault of this kind to each of the next `times` delivery attempts; 1 by default.
      *
-     * @throws ConfigurationError `INVALID_OPTION` for an unknown kind
+     * @throws ConfigurationError `INVALID_OPTION`
      */
     readonly addToDeliveries: (kind: DeliveryFaultKind, times?: number) => void;
     /** Lists pending delivery faults, in their order. */
@@ -121,7 +121,7 @@ export interface Controls {
     /**
      * Changes the status of an order.
      *
-     * @throws ApiError `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a status that cannot follow the current one
+     * @throws ApiError `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a status that cannot follow
      */
     readonly move: (id: string, to: OrderStatus) => void;
   };
@@ -131,7 +131,7 @@ export interface Controls {
     /**
      * Sets the stock of a product.
      *
-     * @throws ApiError `RESOURCE_NOT_FOUND` for a product that is not sold at this location
+     * @throws ApiError `RESOURCE_NOT_FOUND`
      * @throws ConfigurationError `INVALID_OPTION` for an invalid quantity
      */
     readonly set: (locationId: string, productId: string, quantity: number) => void;
@@ -144,13 +144,13 @@ export interface Controls {
      * Registers an endpoint.
      *
      * @returns its id
-     * @throws ConfigurationError `INVALID_OPTION` for an invalid address, secret or type
+     * @throws ConfigurationError `INVALID_OPTION`
      */
     readonly add: (endpoint: EndpointSettings) => string;
     /**
      * Changes an endpoint. Returns `false` if the endpoint does not exist.
      *
-     * @throws ConfigurationError as `add` does
+     * @throws ConfigurationError `INVALID_OPTION`
      */
     readonly change: (id: string, settings: Partial<EndpointSettings>) => boolean;
     /** Removes an endpoint and its pending deliveries. Returns `false` if the endpoint does not exist. */
@@ -161,13 +161,12 @@ export interface Controls {
   /** Events that no operation creates. */
   readonly events: {
     /**
-     * Sends an event to each endpoint that is registered for all events or for the event's type. The event may have
-     * your own type or fields. `buildEvent` of hookbox/testing creates such an event and checks it with your schema;
-     * the sandbox sets its id and time. The rest of the sandbox does not change. With a frozen clock, call `advance(0)`
-     * to deliver the event.
+     * Sends an event to each endpoint that receives its type. The event may have your own type or fields; `buildEvent` of
+     * hookbox/testing checks them with your schema. The sandbox sets id and time. With a frozen clock, `advance(0)` delivers
+     * the event.
      *
      * @returns its id
-     * @throws ConfigurationError `INVALID_OPTION` for a type or data that no event can have
+     * @throws ConfigurationError `INVALID_OPTION`
      */
     readonly send: (event: EventByHand) => string;
   };
@@ -181,10 +180,7 @@ export interface Controls {
     readonly counts: () => Readonly<Record<DeliveryState, number>>;
     /** Lists the attempts at a delivery, oldest first. */
     readonly tries: (id: number) => readonly DeliveryTry[];
-    /**
-     * Sends a failed delivery once more; with a frozen clock, this happens at the next `advance`. Returns `false` if
-     * that is not possible.
-     */
+    /** Sends a failed delivery once more; a frozen clock does so at the next `advance`. Returns `false` if that is impossible. */
     readonly retry: (id: number) => boolean;
     /**
      * Sends all dead letters of an endpoint once more.

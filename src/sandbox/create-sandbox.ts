@@ -23,8 +23,8 @@ import { type Store } from './store.ts';
 /** The options of {@link createSandbox}. */
 export interface SandboxOptions {
   /**
-   * The targets of webhooks: receivers and apps in this process, which need no port, or URLs. A list, even an empty
-   * one, replaces the webhooks that code set earlier in the same sandbox file.
+   * The targets of webhooks: URLs, or receivers and apps in this process. A list, even an empty one, replaces the webhooks
+   * that code set earlier in the same file.
    *
    * @defaultValue none, or those of an existing file
    */
@@ -66,7 +66,7 @@ export interface SandboxOptions {
    */
   readonly plan?: PlanName | PlanLimits;
   /**
-   * When the account was created. The quota months of the account begin on that day of the month.
+   * When the account was created. Its quota months begin on that day.
    *
    * @defaultValue when the sandbox was created
    */
@@ -85,9 +85,7 @@ export interface SandboxOptions {
    * @defaultValue none
    */
   readonly deliveryFaults?: FaultPlan;
-  /**
-   * Called with the id of a delivery after each attempt. `deliveries.tries(id)` returns the results of the attempts.
-   */
+  /** Called with the id of a delivery after each attempt. `deliveries.tries(id)` returns the results. */
   readonly onTry?: (delivery: number) => void;
   /**
    * The logger for failures of the sandbox itself; `false` for no log.
@@ -99,33 +97,25 @@ export interface SandboxOptions {
 
 /** An imitation of the whole service in your process. */
 export interface Sandbox extends Controls {
-  /**
-   * The first API key, with all permissions: the value of the header `Authorization` (section 5.1 of the service's
-   * interface).
-   */
+  /** The first API key, with all permissions, for the header `Authorization`. */
   readonly apiKey: string;
   /** Returns the time on the sandbox's clock. */
   readonly now: () => Date;
   /**
-   * Answers a request as the service does; no port is needed. Pass this function to a client in place of `fetch`, or to
-   * a server such as @hono/node-server. The sandbox accepts plain HTTP for the host `sandbox` and for loopback names.
+   * Answers a request as the service does; no port is needed. Pass this function to a client as `fetch`, or to a server
+   * such as @hono/node-server. Plain HTTP is accepted for the host `sandbox` and loopback names.
    *
-   * @param request - a request, or its URL
-   * @param more - the second argument of `fetch`. A server passes its own data here, including the client's address.
+   * @param more - the second argument of `fetch`, or the server's own data
    */
   readonly fetch: (request: Request | string | URL, more?: unknown) => Promise<Response>;
   /**
-   * Advances the clock. Resolves when everything that was due has happened: changes of orders and carts, deliveries,
-   * and quota resets.
+   * Advances the clock. Resolves when everything that was due has happened.
    *
    * @param duration - milliseconds, or a text such as `30 min`; 0 runs the work that is due now
-   * @throws ConfigurationError `INVALID_OPTION` for an invalid duration
+   * @throws ConfigurationError `INVALID_OPTION`
    */
   readonly advance: (duration: number | string) => Promise<void>;
-  /**
-   * Closes the sandbox. Requests in progress get a 503. If the sandbox uses a file, the data in it is kept. `await using` also closes the
-   * sandbox.
-   */
+  /** Closes the sandbox; a file keeps its data. Requests in progress get a 503. */
   readonly close: () => Promise<void>;
   /** Aborted when the sandbox begins to close. */
   readonly closing: AbortSignal;

@@ -1,10 +1,7 @@
 import { TRY } from './events.ts';
 import { countBy, whereAll, type Reading } from './store.ts';
 
-/**
- * The state of a delivery: `waiting` for an attempt, `delivered` with a 2xx response, `dead` after the last attempt in
- * the schedule, or `dropped` because its endpoint was removed.
- */
+/** `waiting` for an attempt, `delivered` with a 2xx response, `dead` after the last attempt, or `dropped` with its endpoint. */
 export type DeliveryState = 'waiting' | 'delivered' | 'dead' | 'dropped';
 
 /** A delivery of an event to an endpoint. */

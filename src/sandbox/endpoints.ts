@@ -23,8 +23,8 @@ export interface LocalReceiver {
 /** A webhook that code sets (section 6 of the service's interface): a target, a secret and events. */
 export interface Webhook extends Omit<LocalReceiver, 'to'> {
   /**
-   * A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance, which need not
-   * listen on a port. Or a URL, which must use https unless it points to this machine.
+   * A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance, none of which needs
+   * a port. Or a URL, which must use https unless it points to this machine.
    */
   readonly to: DeliveryTarget;
   /**
@@ -125,10 +125,9 @@ function insertEndpoint(tx: Transaction, name: string | null): string {
 }
 
 /**
- * Changes an endpoint. Waiting deliveries use the new address and secret; the types count for new events only.
+ * Waiting deliveries use the new address and secret; the types count for new events only.
  *
  * @returns whether the endpoint exists
- * @throws ConfigurationError for an invalid address, secret or type
  */
 export function changeEndpoint(
   tx: Transaction,

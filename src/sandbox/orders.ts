@@ -188,10 +188,7 @@ export interface OrderSummary {
   readonly locationId: string;
   /** In USD. */
   readonly total: number;
-  /**
-   * `true` if the order was charged and reserves stock. If the order is cancelled or fails, the charge is refunded and
-   * the stock released.
-   */
+  /** `true` if the order was charged and reserves stock, until it is cancelled or fails. */
   readonly isSubmitted: boolean;
   /** The statuses that can be set by hand. */
   readonly moves: readonly OrderStatus[];

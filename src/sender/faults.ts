@@ -32,10 +32,7 @@ export type WireFault =
 /** The kind of a delivery fault. */
 export type FaultKind = Fault['kind'];
 
-/**
- * Returns the faults of one attempt to deliver an event. The result depends only on the arguments, so a run is
- * repeatable.
- */
+/** Returns the faults of one attempt to deliver an event. The result must depend only on the arguments. */
 export type FaultPlan = (id: string, attempt: number) => readonly Fault[];
 
 export const noFaults: FaultPlan = () => [];

@@ -9,10 +9,7 @@ export type { Secrets } from './signature.ts';
 /** Loads the secrets, for example from a secret manager. */
 export type SecretProvider = () => Secrets | Promise<Secrets>;
 
-/**
- * The values that `secret` accepts. `undefined` is in the type so that `process.env.SIGNING_SECRET` compiles; at run
- * time, `undefined` causes `UNUSABLE_SECRET`.
- */
+/** The values that `secret` accepts. `undefined` is for `process.env.SIGNING_SECRET`; it causes `UNUSABLE_SECRET`. */
 export type SecretOption = Secrets | SecretProvider | undefined;
 
 export interface KeySource {

@@ -6,8 +6,8 @@ import { ConfigurationError } from '../errors.ts';
 export type Secret = string | Uint8Array;
 
 /**
- * One secret, or several during a rotation. `undefined` entries are skipped if another secret is present:
- * `[process.env.NEW_SECRET, process.env.OLD_SECRET]`.
+ * One secret, or several during a rotation: `[process.env.NEW_SECRET, process.env.OLD_SECRET]`. `undefined` entries are
+ * skipped if another secret is present.
  */
 export type Secrets = Secret | readonly (Secret | undefined)[];
 

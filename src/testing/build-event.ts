@@ -13,10 +13,7 @@ import type { SentEventOf, UnknownEvent } from '../events/webhook-event.ts';
 import { assertOptions, type RulesFor } from '../option-rules.ts';
 import { EVENT_BODIES } from './event-bodies.ts';
 
-/**
- * Any part of an event. Objects are merged. Lists and other values replace those of the fixture. `undefined` removes a
- * field.
- */
+/** Any part of an event. Objects are merged, other values replace those of the fixture, `undefined` removes a field. */
 export type EventOverrides<T extends HandledType> = Merged<Omit<SentEventOf<T>, 'type'>>;
 
 /** The options of {@link buildEvent}. */

@@ -15,8 +15,8 @@ export interface TestInboxOptions<Database = DefaultDatabase> {
    */
   readonly now?: Date | number | string;
   /**
-   * The inbox that stores events. If handlers call `ctx.transaction`, use `sqliteInbox({ database }, { ephemeral: true
-   * })` with a database in memory, or a `postgresInbox`.
+   * The inbox that stores events. For `ctx.transaction`, use `sqliteInbox({ database }, { ephemeral: true })` with a
+   * database in memory, or a `postgresInbox`.
    *
    * @defaultValue an inbox in memory
    */
@@ -28,10 +28,9 @@ export interface TestInbox<Database = DefaultDatabase> {
   readonly inbox: Inbox<Database>;
   readonly clock: TestClock;
   /**
-   * Advances the clock until no work is left and all retries are done. Resolves with all events: processed, dead or
-   * ignored.
+   * Advances the clock until no work is left. Resolves with all events: processed, dead or ignored.
    *
-   * @param options - `withinMs`: the maximum time on the clock, in milliseconds; two days by default
+   * @param options - `withinMs`: the maximum time on the clock, two days by default
    * @throws an Error that names the remaining work, if the time is not enough
    */
   readonly handledAll: (options?: { readonly withinMs?: number }) => Promise<readonly StoredEvent[]>;
@@ -214,9 +213,8 @@ function keyOf({ seq, fence }: Lease): string {
 /** A clock that only your test advances. */
 export interface TestClock extends Clock {
   /**
-   * Advances the clock by `ms` milliseconds. Runs the work that becomes due, one item after another, and waits for it
-   * to finish. A processor looks for due events once a second on the clock, so a retry can run up to a second late.
-   * `advance` waits for handlers for at most one second of real time. A handler that takes longer is still running when `advance` returns.
+   * Advances the clock by `ms` milliseconds, and runs the work that becomes due, one item after another. A retry can run up
+   * to a second late. A handler that takes longer than a second of real time is still running when `advance` returns.
    */
   advance(ms: number): Promise<void>;
 }
