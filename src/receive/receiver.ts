@@ -297,7 +297,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   };
 }
 
-export function accepted(kind: Exclude<Outcome, ErrorOutcome>['kind'], id: string, duplicate: boolean): Outcome {
+function accepted(kind: Exclude<Outcome, ErrorOutcome>['kind'], id: string, duplicate: boolean): Outcome {
   return { kind, id, status: 200, headers: {}, body: { received: true, duplicate, id } };
 }
 

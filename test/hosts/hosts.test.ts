@@ -13,7 +13,6 @@ import { whatHoldsWhere } from './suites/what-holds-where.ts';
 import { servers } from './suites/servers.ts';
 import { shops } from './suites/shops.ts';
 import { postgres } from './suites/postgres.ts';
-import { reasons } from './suites/reasons.ts';
 import { verifiers } from './suites/verifiers.ts';
 import { workers } from './suites/workers.ts';
 
@@ -41,7 +40,6 @@ describe('Postgres', () => postgres(project));
 describe('functions', () => functions(project));
 describe('what holds where', () => whatHoldsWhere(project));
 describe('an adapter of your own', () => ownAdapter(project));
-describe('docs/answers.md', reasons);
 describe('a signature does not match', () => mismatch(project));
 
 describe('docs/adapters.md', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorOutcome, type Reason, type ErrorOutcome } from '../../src/receive/outcome.ts';
-import { accepted } from '../../src/receive/receiver.ts';
+import { rowsUnder } from '../hosts/page.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -82,24 +82,19 @@ describe('a refusal', () => {
   });
 });
 
-describe('an accepted delivery', () => {
-  it('that was stored answers 200 and says that it is no duplicate', () => {
-    expect(accepted('stored', 'evt_1', false)).toEqual({
-      kind: 'stored',
-      id: 'evt_1',
-      status: 200,
-      headers: {},
-      body: { received: true, duplicate: false, id: 'evt_1' },
-    });
-  });
+/** Without a line in the log, or with one of another kind. */
+const NOT_LOGGED: ReadonlySet<Reason> = new Set([
+  'handler-late',
+  'body-incomplete',
+  'handler-busy',
+  'handler-failed',
+  'handler-timeout',
+  'handler-lost',
+]);
 
-  it('that was there already answers 200 too and says so', () => {
-    expect(accepted('duplicate', 'evt_1', true)).toEqual({
-      kind: 'duplicate',
-      id: 'evt_1',
-      status: 200,
-      headers: {},
-      body: { received: true, duplicate: true, id: 'evt_1' },
-    });
-  });
+it('docs/answers.md has each reason that is logged, with its answer', () => {
+  const logged = rows.filter(([reason]) => !NOT_LOGGED.has(reason));
+  const documented = Object.fromEntries(rowsUnder('Rejections'));
+  const expected = logged.map(([reason, , status, code]) => [`\`${reason}\``, `\`${status} ${code}\``]);
+  expect(documented).toEqual(Object.fromEntries(expected));
 });

@@ -1,14 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Fault } from '../../src/sender/faults.ts';
 import type { PlanLimits } from '../../src/sandbox/index.ts';
-import { LOAF, NEW_ORDER, PIER, placeOrder, RYE, Service } from './service.ts';
+import { it, LOAF, NEW_ORDER, PIER, placeOrder, RYE, Service } from './service.ts';
 
 const GOOD = { payment_method_id: 'pm_ok' };
 const down = { to: async () => new Response(null, { status: 500 }), as: 'fetch' as const };
 
 describe('controls for who looks at a sandbox', () => {
-  it('orders: by state, page by page, counted, and one with its body', async () => {
-    await using service = new Service();
+  it('orders: by state, page by page, counted, and one with its body', async ({ service }) => {
     const { orders } = service.sandbox;
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.push(await placeOrder(service));
@@ -69,8 +68,7 @@ describe('controls for who looks at a sandbox', () => {
     expect(deliveries.retryDead('nobody')).toBe(0);
   });
 
-  it('the clock: what is due next, in its order', async () => {
-    await using service = new Service();
+  it('the clock: what is due next, in its order', async ({ service }) => {
     const { clock } = service.sandbox;
     expect(clock).toMatchObject({ kind: 'frozen' });
     expect(clock.due()).toEqual([]);
@@ -117,8 +115,7 @@ describe('controls for who looks at a sandbox', () => {
     expect([none.sandbox.limits.plan, none.sandbox.limits.use('any')]).toEqual(['Enterprise', []]);
   });
 
-  it('faults of deliveries: listed in their order, and cleared', async () => {
-    await using service = new Service();
+  it('faults of deliveries: listed in their order, and cleared', async ({ service }) => {
     const { faults } = service.sandbox;
     faults.addToDeliveries('cut', 2);
     faults.addToDeliveries('tampered-body');
@@ -135,8 +132,7 @@ describe('controls for who looks at a sandbox', () => {
     expect(() => faults.addToDeliveries('cut', 1.5)).toThrow('count must be a whole number');
   });
 
-  it('makes secrets that sign, each another, and the same ones for the same seed', async () => {
-    await using service = new Service();
+  it('makes secrets that sign, each another, and the same ones for the same seed', async ({ service }) => {
     await using again = new Service();
     const secrets = [service.sandbox.webhooks.newSecret(), service.sandbox.webhooks.newSecret()];
     expect(new Set(secrets).size).toBe(2);
@@ -145,8 +141,7 @@ describe('controls for who looks at a sandbox', () => {
     expect(service.sandbox.webhooks.change(endpoint?.id ?? '', { secret: secrets[0] ?? '' })).toBe(true);
   });
 
-  it('tells that something has changed', async () => {
-    await using service = new Service();
+  it('tells that something has changed', async ({ service }) => {
     const before = service.sandbox.version();
     await service.call('GET', '/merchant');
     expect(service.sandbox.version()).toBe(before);
@@ -156,8 +151,7 @@ describe('controls for who looks at a sandbox', () => {
 });
 
 describe('controls for who runs a sandbox', () => {
-  it('a key is found by its value until it expires or is deleted', async () => {
-    await using service = new Service();
+  it('a key is found by its value until it expires or is deleted', async ({ service }) => {
     const { keys, apiKey, now } = service.sandbox;
     const { key, id } = keys.create({ name: 'shop', expiresAt: new Date(now().getTime() + 60_000) });
     expect(keys.find(key)).toMatchObject({ id, name: 'shop' });
@@ -169,8 +163,7 @@ describe('controls for who runs a sandbox', () => {
     expect(keys.find(apiKey)).toBeNull();
   });
 
-  it('the key that follows one that has expired works, and as long as that one did', async () => {
-    await using service = new Service();
+  it('the key that follows one that has expired works, and as long as that one did', async ({ service }) => {
     const { keys, now } = service.sandbox;
     const old = keys.create({ expiresAt: new Date(now().getTime() + 60_000) });
     await service.sandbox.advance('2 min');
@@ -219,8 +212,7 @@ describe('controls for who runs a sandbox', () => {
     expect(servers).toMatchObject([{ url: base, description: 'accepts plain HTTP from any machine' }]);
   });
 
-  it('what there is not is refused: a fault of deliveries, a limit of a plan', async () => {
-    await using service = new Service();
+  it('what there is not is refused: a fault of deliveries, a limit of a plan', async ({ service }) => {
     expect(() => service.sandbox.faults.addToDeliveries('slow' as 'cut')).toThrow("kind must be 'late', 'burst'");
     expect(() => new Service({ plan: { perMinute: 5 } as PlanLimits })).toThrow('plan: unknown option `perMinute`');
   });

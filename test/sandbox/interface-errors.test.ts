@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import {
+  it,
   CAKE,
   LOAF,
   NEW_CART,
@@ -67,8 +68,7 @@ describe('MISSING_REQUIRED_FIELD', () => {
     expectError(await service.call(method, path, body), MISSING, { field });
   });
 
-  it('a body that is no UTF-8', async () => {
-    await using service = new Service();
+  it('a body that is no UTF-8', async ({ service }) => {
     const headers = { Authorization: service.sandbox.apiKey };
     const body = Buffer.from([...Buffer.from('{"status":"'), 0xff, ...Buffer.from('"}')]);
     const answer = await service.sandbox.fetch(new Request('http://sandbox/cart/c', { method: 'PUT', headers, body }));
@@ -147,8 +147,7 @@ describe('VALIDATION_ERROR', () => {
     expect((await service.sandbox.fetch(new Request('http://sandbox/cart', init))).status).toBe(422);
   });
 
-  it('says nothing of what was sent', async () => {
-    await using service = new Service();
+  it('says nothing of what was sent', async ({ service }) => {
     const { body } = await service.call('POST', '/cart', { ...NEW_CART, user_id: 4_111_111, status: 'hunter2' });
     expect(JSON.stringify(body)).not.toMatch(/4111111|hunter2/);
   });
@@ -189,8 +188,7 @@ describe('RESOURCE_NOT_FOUND', () => {
     expectError(await service.call(method, path, body), NOT_FOUND, { resource_type, resource_id });
   });
 
-  it('an item of another cart, a product that is not sold where the cart is, a payment method', async () => {
-    await using service = new Service();
+  it('an item of another cart, a product that is not sold where the cart is, a payment method', async ({ service }) => {
     const [mine, other] = [
       await service.data('POST', '/cart', NEW_CART),
       await service.data('POST', '/cart', NEW_CART),
@@ -208,8 +206,7 @@ describe('RESOURCE_NOT_FOUND', () => {
 });
 
 describe('RESOURCE_CONFLICT', () => {
-  it('a cart without items is not submitted', async () => {
-    await using service = new Service();
+  it('a cart without items is not submitted', async ({ service }) => {
     const id = await service.data('POST', '/cart', NEW_CART);
     expectError(await service.call('PUT', `/cart/${id}`, { status: 'Submitted' }), CONFLICT, {
       resource_state: 'Active',
@@ -247,8 +244,7 @@ describe('RESOURCE_CONFLICT', () => {
     expectError(await service.call('POST', `/cart/${id}/item`, NEW_ITEM), CONFLICT, { resource_state: 'Active' });
   });
 
-  it('an order is submitted once, and not after it has moved on', async () => {
-    await using service = new Service();
+  it('an order is submitted once, and not after it has moved on', async ({ service }) => {
     const id = await placeOrder(service);
     const submit = () => service.call('POST', `/order/${id}/submit`, { payment_method_id: 'pm_ok' });
     expect((await submit()).status).toBe(200);
@@ -262,8 +258,7 @@ describe('RESOURCE_CONFLICT', () => {
 describe('INSUFFICIENT_INVENTORY', () => {
   const SHORT: [number, string] = [422, 'INSUFFICIENT_INVENTORY'];
 
-  it('an order of more than there is, lines of one product taken together', async () => {
-    await using service = new Service();
+  it('an order of more than there is, lines of one product taken together', async ({ service }) => {
     const items = [
       { product_id: LOAF, quantity: 1 },
       { product_id: RYE, quantity: 5 },
@@ -277,8 +272,7 @@ describe('INSUFFICIENT_INVENTORY', () => {
     expect(await service.types()).toEqual([]);
   });
 
-  it('the last one is for whoever submits first; nobody else is charged', async () => {
-    await using service = new Service();
+  it('the last one is for whoever submits first; nobody else is charged', async ({ service }) => {
     const orders = [await placeOrder(service, CAKE), await placeOrder(service, CAKE)];
     const answers = await Promise.all(
       orders.map((id) => service.call('POST', `/order/${id}/submit`, { payment_method_id: 'pm_ok' })),
@@ -336,8 +330,7 @@ describe('the order of checks', () => {
     );
   });
 
-  it('each request has an id of its own', async () => {
-    await using service = new Service();
+  it('each request has an id of its own', async ({ service }) => {
     const idOf = async (): Promise<unknown> => (await service.call('GET', '/cart/x')).body.error?.['request_id'];
     expect(await idOf()).not.toBe(await idOf());
   });

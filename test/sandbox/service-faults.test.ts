@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ServiceFault } from '../../src/sandbox/index.ts';
-import { CAKE, NEW_CART, NEW_ORDER, placeOrder, Service, stockOf } from './service.ts';
+import { it, CAKE, NEW_CART, NEW_ORDER, placeOrder, Service, stockOf } from './service.ts';
 
 const GOOD = { payment_method_id: 'pm_ok' };
 
@@ -18,16 +18,14 @@ describe('faults of the service', () => {
     expect((await service.call('POST', '/order', NEW_ORDER)).status).toBe(201);
   });
 
-  it('after the effect: 504, and it has happened, with its event', async () => {
-    await using service = new Service();
+  it('after the effect: 504, and it has happened, with its event', async ({ service }) => {
     service.sandbox.faults.add({ kind: 'after', operation: 'createOrder' });
     expect(await service.call('POST', '/order', NEW_ORDER)).toMatchObject({ status: 504, body: OUTAGE });
     expect(await service.types()).toEqual(['order.created']);
     expect(service.sandbox.orders.list()).toHaveLength(1);
   });
 
-  it('after the effect waits for one: what is refused does not use it up', async () => {
-    await using service = new Service();
+  it('after the effect waits for one: what is refused does not use it up', async ({ service }) => {
     const id = await placeOrder(service);
     service.sandbox.faults.add({ kind: 'after', operation: 'submitOrder' });
     const submit = (body: object) => service.call('POST', `/order/${id}/submit`, body);
@@ -37,8 +35,7 @@ describe('faults of the service', () => {
     expect((await submit(GOOD)).body.error).toMatchObject({ resource_state: 'submitted' });
   });
 
-  it('an answer that never comes: the client gives up, and it has happened', async () => {
-    await using service = new Service();
+  it('an answer that never comes: the client gives up, and it has happened', async ({ service }) => {
     service.sandbox.faults.add({ kind: 'lost-answer' });
     const impatient = { signal: AbortSignal.timeout(20) };
     await expect(service.call('POST', '/cart', NEW_CART, impatient)).rejects.toThrow(/timeout/);
@@ -55,8 +52,7 @@ describe('faults of the service', () => {
     expect((await service.call('GET', '/merchant')).status).toBe(503);
   });
 
-  it('a slow answer: the effect is late too', async () => {
-    await using service = new Service();
+  it('a slow answer: the effect is late too', async ({ service }) => {
     service.sandbox.faults.add({ kind: 'slow', operation: 'createCart', ms: 50 });
     const began = performance.now();
     const answer = service.call('POST', '/cart', NEW_CART);
@@ -66,8 +62,7 @@ describe('faults of the service', () => {
     expect(await service.types()).toEqual([]); // it was not there an hour ago
   });
 
-  it('a client that has given up on a slow answer has no effect', async () => {
-    await using service = new Service();
+  it('a client that has given up on a slow answer has no effect', async ({ service }) => {
     service.sandbox.faults.add({ kind: 'slow', operation: 'createOrder', ms: 40 });
     const impatient = { signal: AbortSignal.timeout(5) };
     await expect(service.call('POST', '/order', NEW_ORDER, impatient)).rejects.toThrow(/timeout/);
@@ -90,8 +85,7 @@ describe('faults of the service', () => {
     expect((await service.call('POST', `/order/${id}/submit`, GOOD)).status).toBe(200);
   });
 
-  it('an order fails instead of moving on, and gives its stock back', async () => {
-    await using service = new Service();
+  it('an order fails instead of moving on, and gives its stock back', async ({ service }) => {
     const id = await placeOrder(service, CAKE);
     service.sandbox.faults.add({ kind: 'fail-order' });
     await service.data('POST', `/order/${id}/submit`, GOOD);
@@ -106,8 +100,7 @@ describe('faults of the service', () => {
     expect(await stockOf(service, CAKE)).toBe(1);
   });
 
-  it('as often as it says, and for its operation alone', async () => {
-    await using service = new Service();
+  it('as often as it says, and for its operation alone', async ({ service }) => {
     service.sandbox.faults.add({ kind: 'before', operation: 'listMerchants', times: 2 });
     const statuses: number[] = [];
     for (const path of ['/payment-method', '/merchant', '/merchant', '/merchant']) {
@@ -116,8 +109,7 @@ describe('faults of the service', () => {
     expect(statuses).toEqual([200, 503, 503, 200]);
   });
 
-  it('are taken back', async () => {
-    await using service = new Service();
+  it('are taken back', async ({ service }) => {
     const { faults } = service.sandbox;
     const id = faults.add({ kind: 'before' });
     faults.add({ kind: 'slow', ms: 5 });

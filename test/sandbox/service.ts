@@ -1,3 +1,4 @@
+import { test } from 'vitest';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 
 export interface Answer {
@@ -68,6 +69,15 @@ export class Service implements AsyncDisposable {
     await this.sandbox.close();
   }
 }
+
+/** A test with a sandbox of its own, in `{ service }`. */
+export const it = test.extend<{ readonly service: Service }>({
+  // oxlint-disable-next-line no-empty-pattern -- vitest reads the pattern
+  service: async ({}, use) => {
+    await using service = new Service();
+    await use(service);
+  },
+});
 
 export const PIER = 'loc_bakery_pier';
 export const LOAF = 'prod_country_loaf';

@@ -1,7 +1,19 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { parseEvent } from '../../src/index.ts';
 import type { OrderStatus } from '../../src/sandbox/resources.ts';
-import { CAKE, LOAF, NEW_CART, NEW_ITEM, PIER, placeOrder, RYE, Service, stockOf, type SeenEvent } from './service.ts';
+import {
+  it,
+  CAKE,
+  LOAF,
+  NEW_CART,
+  NEW_ITEM,
+  PIER,
+  placeOrder,
+  RYE,
+  Service,
+  stockOf,
+  type SeenEvent,
+} from './service.ts';
 
 const GOOD = { payment_method_id: 'pm_ok' };
 const MINUTE = 60_000;
@@ -13,8 +25,7 @@ const order = (id: string, status: string): object => ({
 });
 
 describe('an order', () => {
-  it('is created, confirmed, ready and completed, each at its time (A3, A5)', async () => {
-    await using service = new Service();
+  it('is created, confirmed, ready and completed, each at its time (A3, A5)', async ({ service }) => {
     const id = await placeOrder(service, LOAF, 3);
     expect(await service.events()).toMatchObject([order(id, 'created')]);
     await service.data('POST', `/order/${id}/submit`, GOOD);
@@ -31,8 +42,9 @@ describe('an order', () => {
     expect(await service.types()).toEqual([]);
   });
 
-  it('tells in its events what interface 6.2 shows, and each passes parseEvent without an issue', async () => {
-    await using service = new Service();
+  it('tells in its events what interface 6.2 shows, and each passes parseEvent without an issue', async ({
+    service,
+  }) => {
     const cart = await service.data('POST', '/cart', NEW_CART);
     await service.data('POST', `/cart/${cart}/item`, { ...NEW_ITEM, quantity: 3 });
     service.sandbox.faults.add({ kind: 'fail-order' });
@@ -103,16 +115,14 @@ describe('an order', () => {
     },
   );
 
-  it('that was not submitted has no stock to give back', async () => {
-    await using service = new Service();
+  it('that was not submitted has no stock to give back', async ({ service }) => {
     const id = await placeOrder(service, CAKE);
     service.sandbox.orders.move(id, 'cancelled');
     expect(await service.types()).toEqual(['order.created', 'order.cancelled']);
     expect(await stockOf(service, CAKE)).toBe(1);
   });
 
-  it('makes no move that is not legal, and nothing comes of trying', async () => {
-    await using service = new Service();
+  it('makes no move that is not legal, and nothing comes of trying', async ({ service }) => {
     const id = await placeOrder(service);
     const all: readonly OrderStatus[] = ['created', 'confirmed', 'ready', 'completed', 'cancelled', 'failed'];
     const walk: readonly [OrderStatus, readonly OrderStatus[]][] = [
@@ -133,8 +143,7 @@ describe('an order', () => {
     expect(() => service.sandbox.orders.move('ord_x', 'ready')).toThrow('No order has this id.');
   });
 
-  it('that is moved by hand goes on by the clock from there', async () => {
-    await using service = new Service();
+  it('that is moved by hand goes on by the clock from there', async ({ service }) => {
     const id = await placeOrder(service);
     await service.data('POST', `/order/${id}/submit`, GOOD);
     service.sandbox.orders.move(id, 'confirmed');
@@ -148,8 +157,7 @@ describe('an order', () => {
 });
 
 describe('stock', () => {
-  it('is low and out once a crossing (A6)', async () => {
-    await using service = new Service();
+  it('is low and out once a crossing (A6)', async ({ service }) => {
     const { stock } = service.sandbox;
     const told = async (quantity: number): Promise<readonly string[]> => {
       stock.set(PIER, RYE, quantity);
@@ -166,8 +174,7 @@ describe('stock', () => {
     expect(await told(0)).toEqual(['updated', 'low_stock', 'out_of_stock']);
   });
 
-  it('takes one event for each product of an order, however many lines', async () => {
-    await using service = new Service();
+  it('takes one event for each product of an order, however many lines', async ({ service }) => {
     const line = { product_id: RYE, quantity: 2 };
     const body = {
       customer: {},
@@ -194,8 +201,7 @@ describe('stock', () => {
 });
 
 describe('a cart', () => {
-  it('that is idle is abandoned, expires soon, and is cancelled (A6)', async () => {
-    await using service = new Service();
+  it('that is idle is abandoned, expires soon, and is cancelled (A6)', async ({ service }) => {
     const id = await service.data('POST', '/cart', NEW_CART);
     const idle = async (ms: number): Promise<unknown> => {
       await service.sandbox.advance(ms);
@@ -211,8 +217,7 @@ describe('a cart', () => {
     expect(await idle(30 * 24 * 60 * MINUTE)).toEqual([[], 'Cancelled']);
   });
 
-  it('is idle since its items last changed; looking at it changes nothing', async () => {
-    await using service = new Service();
+  it('is idle since its items last changed; looking at it changes nothing', async ({ service }) => {
     const id = await service.data('POST', '/cart', NEW_CART);
     await service.sandbox.advance('61 min');
     const item = await service.data('POST', `/cart/${id}/item`, NEW_ITEM);
