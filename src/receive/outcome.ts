@@ -228,13 +228,11 @@ export interface ErrorFacts {
   readonly onReported?: () => void;
 }
 
-export type EndWithError = (reason: Reason, more?: ErrorFacts) => ErrorOutcome;
-
 /** Not enumerable, so that no answer and no log shows it. */
 const READ = Symbol('body read so far');
 
 /** Throttled, because a flood of forged deliveries must not fill the log. */
-export function reportedErrorOutcomes(logger: Logger): EndWithError {
+export function reportedErrorOutcomes(logger: Logger): (reason: Reason, more?: ErrorFacts) => ErrorOutcome {
   const seldom = throttle();
   return (reason, more = {}) => {
     const rejected = errorOutcome(reason, more.details);

@@ -1,4 +1,4 @@
-import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/host-limits.ts';
+import { askToWait, LATE, startDeadline, withinDeadline, type Deadline } from '../host/host-limits.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent, type EventFacts } from '../events/parse.ts';
@@ -12,10 +12,10 @@ import {
   type ErrorOutcome,
   bodyOf,
   isErrorOutcome,
+  nameAndCode,
   reportedErrorOutcomes,
   type ErrorFacts,
 } from './outcome.ts';
-import { passOnTo, type Passed } from './pass-on.ts';
 import { readingRoom, type Reading } from './body-memory.ts';
 
 /** The options of {@link createVerifier}. */
@@ -70,6 +70,12 @@ export interface VerifiedDelivery {
   readonly id: string;
   readonly event: WebhookEvent | UnknownEvent | InvalidEvent;
   readonly facts: EventFacts;
+}
+
+/** The result of your function for a verified delivery. */
+export interface Passed<T> {
+  readonly passed: T;
+  readonly id: string;
 }
 
 /** Reads, verifies and parses deliveries. A verifier does not store deliveries. */
@@ -218,7 +224,15 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
       try {
         const verified = await verify(delivery, deadline);
         if (isErrorOutcome(verified)) return verified;
-        return await passOnTo(passOn, verified, { deadline, host: delivery.host, reject });
+        const work = (async () => passOn(verified))();
+        try {
+          const passed = await withinDeadline(work, deadline);
+          if (passed !== LATE) return { passed, id: verified.id };
+        } catch (thrown) {
+          return reject('not-passed-on', { error: nameAndCode(thrown) });
+        }
+        askToWait(delivery.host?.waitUntil, Promise.allSettled([work]));
+        return reject('not-passed-on-in-time');
       } catch (cause) {
         return reject('internal', { cause });
       } finally {

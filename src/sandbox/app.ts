@@ -16,7 +16,7 @@ import { createSetupIntent, listPaymentMethods } from './payments.ts';
 import { readRequest } from './read-request.ts';
 import type { Message } from './resources.ts';
 import { OPERATION_NAMES, OPERATIONS } from './service-operations.ts';
-import type { Input, Operation, OperationName, Result } from './service-operations.ts';
+import type { Input, Operation, OperationName, Result, Surroundings } from './service-operations.ts';
 import type { Reading, Store, Transaction } from './store.ts';
 
 interface AppOptions {
@@ -161,11 +161,6 @@ function requestIds(store: Store): () => string {
   };
 }
 
-interface Surroundings {
-  readonly assumptions: Assumptions;
-  readonly origin: string;
-}
-
 type ReadName = {
   [Name in OperationName]: (typeof OPERATIONS)[Name]['method'] extends 'GET' ? Name : never;
 }[OperationName];
@@ -179,22 +174,19 @@ function isRead(name: OperationName): name is ReadName {
 }
 
 const READERS: Handlers<Reading, ReadName> = {
-  getCart: (db, { params }) => ({ data: getCart(db, params.id) }),
-  listPaymentMethods: (db, { query }) => ({ data: listPaymentMethods(db, query.merchant_id) }),
-  listMerchants: (db, { query }, { assumptions }) => listMerchants(db, query, assumptions),
-  getCategory: (db, { params }) => ({ data: getCategory(db, params) }),
-  searchProducts: (db, { query }, { assumptions }) => ({ data: searchProducts(db, query, assumptions) }),
+  getCart,
+  listPaymentMethods,
+  listMerchants,
+  getCategory,
+  searchProducts,
 };
 
 const WRITERS: Handlers<Transaction, Exclude<OperationName, ReadName>> = {
-  createCart: (tx, { body }, { assumptions }) => ({ data: createCart(tx, body, assumptions) }),
-  updateCart: (tx, { params, body }) => ({ data: updateCart(tx, params.id, body.status) }),
-  addCartItem: (tx, { params, body }, { assumptions }) => addCartItem(tx, params.id, body, assumptions),
-  updateCartItem: (tx, { params, body }, { assumptions }) => updateCartItem(tx, params, body.quantity, assumptions),
-  createOrder: (tx, { body }, { assumptions }) => ({ data: createOrder(tx, body, assumptions) }),
-  submitOrder(tx, { params, body }, { assumptions }) {
-    const outcome = submitOrder(tx, params.orderId, body.payment_method_id, assumptions);
-    return outcome instanceof ApiError ? outcome : { data: outcome };
-  },
-  createSetupIntent: (tx, { body }, { origin }) => ({ data: createSetupIntent(tx, body.merchant_id, origin) }),
+  createCart,
+  updateCart,
+  addCartItem,
+  updateCartItem,
+  createOrder,
+  submitOrder,
+  createSetupIntent,
 };

@@ -5,7 +5,7 @@ import { invalid, notFound, ApiError } from './errors.ts';
 import { emit } from './events.ts';
 import { timeText, usdOf, withTimes } from './resources.ts';
 import type { Cart, CartItem, Cents, CartStatus, Message, Stored } from './resources.ts';
-import type { Input, Result } from './service-operations.ts';
+import type { Input, Result, Surroundings } from './service-operations.ts';
 import { insert, type Reading, type Transaction } from './store.ts';
 
 export const CART_TABLES = `
@@ -33,7 +33,11 @@ interface CartRow extends Stored<Omit<Cart, 'items'>> {
 }
 
 /** Interface 4.1 and A1. */
-export function createCart(tx: Transaction, body: Input<'createCart'>['body'], assumptions: Assumptions): string {
+export function createCart(
+  tx: Transaction,
+  { body }: Input<'createCart'>,
+  { assumptions }: Surroundings,
+): Result<'createCart'> {
   const { user_id, location_id, status = 'Active', fulfillment_method } = body;
   if (status !== 'Active') throw invalid('status', 'must be Active in a new cart');
   const merchant_id = merchantOfLocation(location_id);
@@ -41,36 +45,39 @@ export function createCart(tx: Transaction, body: Input<'createCart'>['body'], a
   const times = { created_ms: tx.now, updated_ms: tx.now, last_activity_ms: tx.now };
   insert(tx, 'carts', { id, user_id, merchant_id, location_id, status, fulfillment_method, ...times });
   setDue(tx, CART_DUE, id, tx.now + assumptions.abandonedAfterMs);
-  return id;
+  return { data: id };
 }
 
 /** Interface 4.2. */
-export function getCart(db: Reading, id: string): Cart {
+export function getCart(db: Reading, { params: { id } }: Input<'getCart'>): Result<'getCart'> {
   const { last_activity_ms: _, told: __, created_ms, updated_ms, ...cart } = cartRow(db, id);
   const sql = `SELECT id, cart_id, product_id, product_name, quantity, created_ms, updated_ms
     FROM cart_items WHERE cart_id = ? ORDER BY seq`;
   const items = db.all<Stored<CartItem>>(sql, id).map(withTimes);
-  return withTimes({ ...cart, items, created_ms, updated_ms });
+  return { data: withTimes({ ...cart, items, created_ms, updated_ms }) };
 }
 
 /** Interface 4.3 and A2. */
-export function updateCart(tx: Transaction, id: string, status: CartStatus): true {
+export function updateCart(tx: Transaction, { params, body }: Input<'updateCart'>): Result<'updateCart'> {
+  const { id } = params;
+  const { status } = body;
   const cart = cartRow(tx, id);
-  if (cart.status === status) return true;
+  if (cart.status === status) return { data: true };
   if (cart.status !== 'Active') throw conflict(`A cart that is ${cart.status} cannot change its status.`, cart);
   if (status === 'Submitted' && contentOf(tx, id).lines === 0)
     throw conflict('A cart without items cannot be submitted.', cart);
   leaveActive(tx, id, status);
-  return true;
+  return { data: true };
 }
 
 /** Interface 4.4 and A1. */
 export function addCartItem(
   tx: Transaction,
-  cart_id: string,
-  { product_id, product_name, quantity }: Input<'addCartItem'>['body'],
-  assumptions: Assumptions,
+  { params, body }: Input<'addCartItem'>,
+  { assumptions }: Surroundings,
 ): Result<'addCartItem'> {
+  const { id: cart_id } = params;
+  const { product_id, product_name, quantity } = body;
   const cart = cartRow(tx, cart_id);
   const product = offeredProduct(tx, cart.location_id, product_id);
   requireActive(cart);
@@ -87,9 +94,8 @@ export function addCartItem(
 /** Interface 4.5 and A2. */
 export function updateCartItem(
   tx: Transaction,
-  { cartId, itemId }: Input<'updateCartItem'>['params'],
-  quantity: number,
-  assumptions: Assumptions,
+  { params: { cartId, itemId }, body: { quantity } }: Input<'updateCartItem'>,
+  { assumptions }: Surroundings,
 ): Result<'updateCartItem'> {
   const cart = cartRow(tx, cartId);
   const find = 'SELECT product_id FROM cart_items WHERE id = ? AND cart_id = ?';

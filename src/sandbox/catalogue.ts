@@ -1,9 +1,8 @@
-import type { Assumptions } from './assumptions.ts';
 import { invalid, notFound } from './errors.ts';
 import { accountOf } from './keys.ts';
 import { centsOf, timeText, usdOf } from './resources.ts';
-import type { Category, Cents, FoundProduct, Merchant } from './resources.ts';
-import type { Input, Result } from './service-operations.ts';
+import type { Cents, Merchant } from './resources.ts';
+import type { Input, Result, Surroundings } from './service-operations.ts';
 import { insert, type Reading, type Transaction } from './store.ts';
 
 interface Shop {
@@ -176,8 +175,8 @@ export function seedStock(tx: Transaction): void {
 /** Interface 4.10. */
 export function listMerchants(
   db: Reading,
-  { page = 0, size, sort = [] }: Input<'listMerchants'>['query'],
-  { pageSize, maxPageSize }: Assumptions,
+  { query: { page = 0, size, sort = [] } }: Input<'listMerchants'>,
+  { assumptions: { pageSize, maxPageSize } }: Surroundings,
 ): Result<'listMerchants'> {
   const most = size ?? pageSize;
   if (most > maxPageSize) throw invalid('size', `must be at most ${maxPageSize}`);
@@ -257,23 +256,24 @@ export function productOf(id: string): Omit<OfferedProduct, 'quantity'> {
 }
 
 /** Interface 4.11. */
-export function getCategory(db: Reading, { merchantId, id }: Input<'getCategory'>['params']): Category {
+export function getCategory(db: Reading, { params }: Input<'getCategory'>): Result<'getCategory'> {
+  const { merchantId, id } = params;
   merchantName(merchantId);
   const category = known(CATEGORIES, 'category', id);
   if (category.merchant_id !== merchantId) throw notFound('category', id);
-  return { ...category, ...timesOf(db) };
+  return { data: { ...category, ...timesOf(db) } };
 }
 
 /** Interface 4.12. Reads every offer, because a sandbox has few. */
 export function searchProducts(
   db: Reading,
-  { latitude, longitude, query = '', distance }: Input<'searchProducts'>['query'],
-  { searchDistanceKm, maxProducts }: Assumptions,
-): FoundProduct[] {
+  { query: { latitude, longitude, query = '', distance } }: Input<'searchProducts'>,
+  { assumptions: { searchDistanceKm, maxProducts } }: Surroundings,
+): Result<'searchProducts'> {
   const most = distance ?? searchDistanceKm;
   const wanted = query.trim().toLowerCase();
   type Stock = { readonly location_id: string; readonly product_id: string; readonly quantity: number };
-  return db
+  const data = db
     .all<Stock>('SELECT * FROM stock ORDER BY location_id, product_id')
     .flatMap(({ location_id, product_id, quantity }) => {
       const { id, merchant_id, category_id, name, description, price_cents } = known(PRODUCTS, 'product', product_id);
@@ -286,6 +286,7 @@ export function searchProducts(
     .sort((a, b) => a.km - b.km)
     .slice(0, maxProducts)
     .map(({ km, location, ...found }) => ({ ...found, distance: Math.round(km * 1_000) / 1_000, location }));
+  return { data };
 }
 
 interface Place {

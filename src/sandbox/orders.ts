@@ -8,7 +8,7 @@ import { giveBackStock, requireStock, takeStock } from './inventory.ts';
 import { charge, paymentOutcome, refund } from './payments.ts';
 import { centsOf, legalMoves, nextStatus, partOf, timeText, usdOf } from './resources.ts';
 import type { FulfillmentMethod, Order, OrderStatus } from './resources.ts';
-import type { Input } from './service-operations.ts';
+import type { Input, Result, Surroundings } from './service-operations.ts';
 import { countBy, insert, whereAll, type Reading, type Transaction } from './store.ts';
 
 export const ORDER_TABLES = `
@@ -36,7 +36,11 @@ interface OrderRow {
 }
 
 /** Interface 4.6: takes no stock and charges nothing yet. */
-export function createOrder(tx: Transaction, body: Input<'createOrder'>['body'], assumptions: Assumptions): Order {
+export function createOrder(
+  tx: Transaction,
+  { body }: Input<'createOrder'>,
+  { assumptions }: Surroundings,
+): Result<'createOrder'> {
   const { items, location_id, fulfillment_method, dropoff_instructions = '' } = body;
   const { maxItems, taxRate, deliveryFee } = assumptions;
   if (items.length > maxItems) throw invalid('items', `must have at most ${maxItems} entries`);
@@ -75,16 +79,15 @@ export function createOrder(tx: Transaction, body: Input<'createOrder'>['body'],
   const times = { created_ms: tx.now, updated_ms: tx.now };
   insert(tx, 'orders', { id, status: 'created', fulfillment_method, body: JSON.stringify(order), ...times });
   emit(tx, 'order.created', eventData(orderRow(tx, id), order));
-  return order;
+  return { data: order };
 }
 
 /** A refusal that is returned, not thrown, is committed: the declined charge has happened (4.7, A4). */
 export function submitOrder(
   tx: Transaction,
-  id: string,
-  paymentMethodId: string,
-  assumptions: Assumptions,
-): Order | ApiError {
+  { params: { orderId: id }, body: { payment_method_id: paymentMethodId } }: Input<'submitOrder'>,
+  { assumptions }: Surroundings,
+): Result<'submitOrder'> | ApiError {
   const { status, submitted_ms, body } = orderRow(tx, id);
   const order = JSON.parse(body) as Order;
   const bill = { orderId: id, merchantId: order.merchant_id, paymentMethodId, cents: centsOf(order.total) };
@@ -100,7 +103,7 @@ export function submitOrder(
   tx.run(sql, tx.now, confirmedAt + assumptions.readyAfterMs, tx.now, id);
   takeStock(tx, order.location_id, order.items, assumptions);
   setDue(tx, ORDER_DUE, id, confirmedAt);
-  return order;
+  return { data: order };
 }
 
 /** @throws ApiError `RESOURCE_CONFLICT` for a move that is not legal (A3, A5) */

@@ -1,6 +1,7 @@
 import { CARDS, merchantName, type PaymentOutcome } from './catalogue.ts';
 import { notFound, ApiError } from './errors.ts';
-import { usdOf, type Cents, type PaymentMethod } from './resources.ts';
+import { usdOf, type Cents } from './resources.ts';
+import type { Input, Result, Surroundings } from './service-operations.ts';
 import { insert, type Reading, type Transaction } from './store.ts';
 
 export const PAYMENT_TABLES = `
@@ -32,20 +33,27 @@ export type DeclineOutcome = keyof typeof DECLINES;
 export const DECLINE_OUTCOMES = Object.keys(DECLINES) as readonly DeclineOutcome[];
 
 /** Interface 4.9 and A11. */
-export function listPaymentMethods(db: Reading, merchantId: string | undefined): PaymentMethod[] {
+export function listPaymentMethods(
+  db: Reading,
+  { query: { merchant_id: merchantId } }: Input<'listPaymentMethods'>,
+): Result<'listPaymentMethods'> {
   if (merchantId !== undefined) merchantName(merchantId);
   const sql = `SELECT id, outcome FROM payment_methods
     WHERE merchant_id IS NULL OR merchant_id = coalesce(?, merchant_id) ORDER BY seq`;
   const rows = db.all<{ readonly id: string; readonly outcome: PaymentOutcome }>(sql, merchantId ?? null);
-  return rows.map(({ id, outcome }) => ({ id, type: 'card', card: CARDS[outcome] }));
+  return { data: rows.map(({ id, outcome }) => ({ id, type: 'card', card: CARDS[outcome] })) };
 }
 
 /** Interface 4.8. */
-export function createSetupIntent(tx: Transaction, merchantId: string, origin: string): { readonly url: string } {
-  merchantName(merchantId);
+export function createSetupIntent(
+  tx: Transaction,
+  { body: { merchant_id } }: Input<'createSetupIntent'>,
+  { origin }: Surroundings,
+): Result<'createSetupIntent'> {
+  merchantName(merchant_id);
   const id = tx.newId('seti');
-  insert(tx, 'setup_intents', { id, merchant_id: merchantId });
-  return { url: `${origin}/checkout/${id}` };
+  insert(tx, 'setup_intents', { id, merchant_id });
+  return { data: { url: `${origin}/checkout/${id}` } };
 }
 
 export interface SetupIntent {

@@ -147,9 +147,6 @@ export type Cart = z.infer<typeof cart>;
 export type CartItem = z.infer<typeof cartItem>;
 export type Order = z.infer<typeof order>;
 export type Merchant = z.infer<typeof merchant>;
-export type Category = z.infer<typeof category>;
-export type PaymentMethod = z.infer<typeof paymentMethod>;
-export type FoundProduct = z.infer<typeof foundProduct>;
 
 /** Interface 4.1 and A1. */
 export const newCart = named(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Route, ROUTES } from '../client/routes.ts';
-import { assumed, type AssumptionId } from './assumptions.ts';
+import { assumed, type AssumptionId, type Assumptions } from './assumptions.ts';
 import type { ErrorCode } from './errors.ts';
 import * as resources from './resources.ts';
 
@@ -186,6 +186,11 @@ type Named<Path extends string> = Path extends `${string}{${infer Name}}${infer 
 type Part<O, Name extends string> = O extends { readonly [N in Name]: infer Schema extends z.ZodType }
   ? z.output<Schema>
   : unknown;
+
+export interface Surroundings {
+  readonly assumptions: Assumptions;
+  readonly origin: string;
+}
 
 export interface Input<Name extends OperationName> {
   readonly params: Readonly<Record<Named<(typeof OPERATIONS)[Name]['path']>, string>>;

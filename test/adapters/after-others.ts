@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { Inbox } from '../../src/index.ts';
 import type { LogLine } from '../helpers/recorded-log.ts';
 import { signedEvent, signedEventOfSize, WELL_FORMED } from '../helpers/signed-event.ts';
-import { expectAccepted, expectRefused } from './expected-answer.ts';
+import { expectAccepted, expectRefused, BODY_CONSUMED, INVALID_SIGNATURE } from './expected-answer.ts';
 import { chunk, connect, LAST_CHUNK, requestHead, type Answer, type RequestParts } from './wire.ts';
 
 /** Well before `DEADLINE_MS`: nothing may wait for a body that is gone. */
@@ -52,8 +52,8 @@ export function testAfterOthers<Before>(
       sendInPieces(served.url, { ...other, headers: event.headers, framing }),
     ]);
 
-    expectAccepted(answer, { id: event.id, duplicate: false });
-    expectRefused(forged, { status: 401, code: 'INVALID_SIGNATURE' });
+    expectAccepted(answer, event);
+    expectRefused(forged, INVALID_SIGNATURE);
     const stored = (await served.inbox.list()).map(({ body }) => Buffer.from(body ?? []).equals(event.body));
     expect(stored).toEqual(what === 'handler' ? [true] : []);
     expect(served.log.filter(({ level }) => level === 'error')).toEqual([]);
@@ -73,7 +73,7 @@ export function testAfterOthers<Before>(
     const unsigned = await sendInPieces(served.url, { body: event.body, framing });
 
     expect(performance.now() - began).toBeLessThan(AT_ONCE_MS);
-    for (const answer of answers) expectRefused(answer, { status: 500, code: 'BODY_CONSUMED' });
+    for (const answer of answers) expectRefused(answer, BODY_CONSUMED);
     expect([401, 500]).toContain(unsigned.status); // it needs no bytes to be refused
     const message = expect.stringMatching(fix) as unknown;
     expect(served.log[0]).toMatchObject({ level: 'error', facts: { reason: 'body-consumed', status: 500 }, message });

@@ -5,10 +5,18 @@ import type { Answer } from './wire.ts';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The 200 of docs/answers.md, to the letter. */
-export function expectAccepted(answer: Answer, { id, duplicate }: { id: string; duplicate: boolean }): void {
+export function expectAccepted(answer: Answer, { id }: { readonly id: string }): void {
+  expectReceived(answer, { received: true, duplicate: false, id });
+}
+
+export function expectDuplicate(answer: Answer, { id }: { readonly id: string }): void {
+  expectReceived(answer, { received: true, duplicate: true, id });
+}
+
+function expectReceived(answer: Answer, body: object): void {
   expect(answer).toMatchObject({ status: 200 });
   expect(answer.headers.get('content-type')).toBe('application/json');
-  expect(json(answer.body)).toEqual({ received: true, duplicate, id });
+  expect(json(answer.body)).toEqual(body);
 }
 
 export interface ExpectedError {
@@ -45,6 +53,16 @@ export function expectRefused(answer: Answer, { closes, ...error }: ExpectedRefu
   expectError(answer, error);
   expect(saysClose(answer)).toBe(closes ?? false);
 }
+
+export const INVALID_SIGNATURE = { status: 401, code: 'INVALID_SIGNATURE' } as const;
+export const METHOD_NOT_ALLOWED = { status: 405, code: 'METHOD_NOT_ALLOWED' } as const;
+export const BUSY = { status: 409, code: 'BUSY', retryAfter: true } as const;
+export const BODY_TOO_LARGE = { status: 413, code: 'BODY_TOO_LARGE', closes: true } as const;
+export const UNSUPPORTED_ENCODING = { status: 415, code: 'UNSUPPORTED_ENCODING' } as const;
+export const BODY_CONSUMED = { status: 500, code: 'BODY_CONSUMED' } as const;
+export const HANDLER_FAILED = { status: 500, code: 'HANDLER_FAILED' } as const;
+export const UNAVAILABLE = { status: 503, code: 'UNAVAILABLE', retryAfter: true } as const;
+export const TIMEOUT = { status: 503, code: 'TIMEOUT', retryAfter: true } as const;
 
 export function saysClose({ headers }: Answer): boolean {
   const options = headers

@@ -4,7 +4,7 @@ import { createReceiver, type Receiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { silent } from '../helpers/silent-logger.ts';
 import { SECRET, signedEvent, signedEventOfSize, WELL_FORMED } from '../helpers/signed-event.ts';
-import { expectAccepted, expectRefused } from './expected-answer.ts';
+import { expectAccepted, expectDuplicate, expectRefused } from './expected-answer.ts';
 import { REFUSED_DELIVERIES } from './rejected-deliveries.ts';
 import { warningsDuring, type Http2Client } from './served-node.ts';
 
@@ -30,8 +30,8 @@ export function testHttp2(name: string, serve: (receiver: Receiver) => Promise<H
       await using client = await served();
       const event = signedEvent();
 
-      expectAccepted(await client.send(event), { id: event.id, duplicate: false });
-      expectAccepted(await client.send(event), { id: event.id, duplicate: true });
+      expectAccepted(await client.send(event), event);
+      expectDuplicate(await client.send(event), event);
     });
 
     it.each(REFUSED_DELIVERIES)('refuses %s, and takes the next one', async (_, parts, expected) => {
@@ -39,7 +39,7 @@ export function testHttp2(name: string, serve: (receiver: Receiver) => Promise<H
       const event = signedEvent();
 
       expectRefused(await client.send(parts()), { ...expected, closes: false });
-      expectAccepted(await client.send(event), { id: event.id, duplicate: false });
+      expectAccepted(await client.send(event), event);
     });
 
     it.each([
@@ -55,7 +55,7 @@ export function testHttp2(name: string, serve: (receiver: Receiver) => Promise<H
       expect(await client.send({ body: Buffer.alloc(bytes), unended: true, ...parts })).toMatchObject({ status });
 
       if (status === 503) expect(performance.now() - began).toBeGreaterThan(450);
-      expectAccepted(await client.send(event), { id: event.id, duplicate: false });
+      expectAccepted(await client.send(event), event);
     });
   });
 }

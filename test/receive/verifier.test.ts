@@ -12,7 +12,7 @@ import { createVerifier, type VerifiedDelivery, type VerifierOptions } from '../
 const secret = 'the-secret-4711';
 const utf8 = new TextEncoder();
 const ready = utf8.encode(
-  '{"id":"evt_1","type":"order.ready","created":"2026-03-14T08:22:30Z","data":{"total":30.05}}',
+  '{"id":"evt_1","type":"order.ready","created":"2026-03-14T08:22:30Z","data":{"total":30.050}}',
 );
 
 const { logger, lines, forget } = recordedLog();
@@ -89,6 +89,15 @@ describe('what goes through', () => {
   );
 });
 
+/** What programs between the service and hookbox do to a body (docs/signature-does-not-match.md). */
+const CHANGES: readonly (readonly [how: string, change: (body: string) => Uint8Array])[] = [
+  ['parsed and written again', (body) => Buffer.from(JSON.stringify(JSON.parse(body)))],
+  ['a byte order mark', (body) => Buffer.from(`\uFEFF${body}`)],
+  ['CRLF at its end', (body) => Buffer.from(`${body}\r\n`)],
+  ['base64 of the body', (body) => Buffer.from(Buffer.from(body).toString('base64'))],
+  ['characters in latin1', (body) => Buffer.from(body.replace('evt', 'é'), 'latin1')],
+];
+
 describe('what is refused', () => {
   const cases: readonly (readonly [string, Reason, Delivery])[] = [
     ['no signature', 'signature-missing', { body: ready, signature: undefined }],
@@ -101,7 +110,19 @@ describe('what is refused', () => {
       'signature-malformed',
       { body: ready, signature: `${signBody(ready, secret)}, ${signBody(ready, secret)}` },
     ],
+    ['a space', 'signature-malformed', { body: ready, signature: `${signBody(ready, secret)} ` }],
+    [
+      'base64 of it',
+      'signature-malformed',
+      { body: ready, signature: Buffer.from(signBody(ready, secret), 'hex').toString('base64') },
+    ],
     ['another secret', 'signature-mismatch', { body: ready, signature: signBody(ready, 'another') }],
+    ['a newline after the secret', 'signature-mismatch', { body: ready, signature: signBody(ready, `${secret}\n`) }],
+    ['quotes around the secret', 'signature-mismatch', { body: ready, signature: signBody(ready, `"${secret}"`) }],
+    ...CHANGES.map(
+      ([how, change]) =>
+        [how, 'signature-mismatch', { ...signed(ready), body: change(Buffer.from(ready).toString()) }] as const,
+    ),
     ['another body', 'signature-mismatch', { body: ready, signature: signBody('{}', secret) }],
     ['a method other than POST', 'method-not-allowed', { ...signed(ready), method: 'GET' }],
     ['a method in lower case', 'method-not-allowed', { ...signed(ready), method: 'post' }],

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { expectAccepted } from '../adapters/expected-answer.ts';
+import { expectAccepted, expectDuplicate } from '../adapters/expected-answer.ts';
 import { send } from '../adapters/wire.ts';
 import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { signedEvent } from '../helpers/signed-event.ts';
@@ -68,8 +68,8 @@ export function testSqliteInbox(runtime: string, command: () => readonly string[
 
       for (const [n, event] of events.entries()) {
         const answer = answers[n];
-        if (answer !== undefined) expectAccepted(answer, { id: event.id, duplicate: false });
-        expectAccepted(await send(second.url, event), { id: event.id, duplicate: true });
+        if (answer !== undefined) expectAccepted(answer, event);
+        expectDuplicate(await send(second.url, event), event);
       }
       const stored = new Map((await second.events()).map(({ id, body }) => [id, body]));
       expect(stored).toEqual(new Map(events.map(({ id, body }) => [id, Buffer.from(body).toString('base64')])));

@@ -75,7 +75,7 @@ const TARGETS: readonly (readonly [name: string, deliver: Deliver])[] = [
 describe.each(TARGETS)('deliverTo %s', (_, deliver) => {
   it('stores the exact bytes and brings the answer', async () => {
     const { inbox } = testInbox();
-    const receiver = createReceiver({ secret, inbox, logger: silent });
+    await using receiver = createReceiver({ secret, inbox, logger: silent });
     const body = fixture('order.confirmed');
     const { id } = JSON.parse(body.toString()) as { id: string };
 
@@ -87,28 +87,25 @@ describe.each(TARGETS)('deliverTo %s', (_, deliver) => {
 
     const stored = await inbox.get({ endpoint: 'default', id });
     expect(Buffer.from(stored?.body ?? [])).toEqual(body);
-    await receiver.close();
   });
 
   it('delivers an event that was built', async () => {
     const { inbox } = testInbox();
-    const receiver = createReceiver({ secret, inbox, logger: silent });
+    await using receiver = createReceiver({ secret, inbox, logger: silent });
     const event = buildEvent('cart.abandoned', { data: { user_id: 'Zoë 🍰' } });
     expect((await deliver(receiver, event, { secret })).status).toBe(200);
     const [stored] = await inbox.list();
     expect(JSON.parse(Buffer.from(stored?.body ?? []).toString())).toEqual(event);
-    await receiver.close();
   });
 
   it('hands over a signature among the headers, however its name is written', async () => {
-    const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
+    await using receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
     const headers = { 'x-sIGNATURE': 'f'.repeat(64) };
     expect((await deliver(receiver, fixture('order.ready'), { secret, headers })).status).toBe(401);
-    await receiver.close();
   });
 
   it('hands over the trace that its headers name', async () => {
-    const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
+    await using receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
     const seen: unknown[] = [];
     const receive: Receiver['receive'] = (delivery) => {
       seen.push(delivery.header?.('traceparent'));
@@ -117,23 +114,20 @@ describe.each(TARGETS)('deliverTo %s', (_, deliver) => {
     const headers = { TraceParent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` };
     await deliver({ ...receiver, receive }, fixture('order.ready'), { secret, headers });
     expect(seen).toEqual([headers.TraceParent]);
-    await receiver.close();
   });
 
   it('hands over an encoding', async () => {
-    const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
+    await using receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
     const headers = { 'CONTENT-encoding': 'gzip' };
     const encoded = Buffer.from(Buffer.from(fixture('order.ready')).toString('base64'));
     const answer = await deliver(receiver, encoded, { secret, headers });
     expect(answer.status).toBe(415);
-    await receiver.close();
   });
 
   it('delivers bytes that are no text', async () => {
-    const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
+    await using receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
     const answer = await deliver(receiver, fixture('edge/rejected-invalid-utf8'), { secret });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID_BODY' } } });
-    await receiver.close();
   });
 
   it.each([
@@ -142,11 +136,10 @@ describe.each(TARGETS)('deliverTo %s', (_, deliver) => {
     ['another secret', { secret: 'another' }],
   ])('is answered 401 with %s', async (_name, options) => {
     const { inbox } = testInbox();
-    const receiver = createReceiver({ secret, inbox, logger: silent });
+    await using receiver = createReceiver({ secret, inbox, logger: silent });
     const answer = await deliver(receiver, buildEvent('order.ready'), { secret, ...options });
     expect(answer).toMatchObject({ status: 401, body: { error: { code: 'INVALID_SIGNATURE' } } });
     expect(await inbox.list()).toEqual([]);
-    await receiver.close();
   });
 });
 
@@ -212,10 +205,9 @@ describe('deliverTo', () => {
   });
 
   it('says that a handler of Hono is delivered to through its app', async () => {
-    const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
+    await using receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
     const delivered = deliverTo(forHono.webhookHandler(receiver), '{}', { secret });
     await expect(delivered).rejects.toThrow('This is a Hono handler. Pass the app that mounts it.');
-    await receiver.close();
   });
 
   it('does not follow a redirect', async () => {

@@ -199,10 +199,9 @@ describe('testInbox', () => {
 
   it('says what is missing when nothing waits for its clock', async () => {
     const { inbox, handledAll } = testInbox();
-    const receiver = createReceiver({ secret, inbox, logger: silent });
+    await using receiver = createReceiver({ secret, inbox, logger: silent });
     await deliverTo(receiver, buildEvent('order.ready'), { secret });
     await expect(handledAll()).rejects.toThrow('pass clock and inbox of testInbox to createReceiver');
-    await receiver.close();
   });
 
   it('serves a processor apart from its receiver', async () => {

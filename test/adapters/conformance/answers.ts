@@ -1,5 +1,14 @@
 import { expect } from 'vitest';
-import { expectAccepted, expectError } from '../expected-answer.ts';
+import {
+  expectAccepted,
+  expectDuplicate,
+  expectError,
+  BODY_CONSUMED,
+  BODY_TOO_LARGE,
+  INVALID_SIGNATURE,
+  METHOD_NOT_ALLOWED,
+  UNSUPPORTED_ENCODING,
+} from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
 import { encodedDelivery, SECRET, signed, signedEvent, signedEventOfSize } from '../../helpers/signed-event.ts';
 import { send, type RequestParts } from '../wire.ts';
@@ -25,7 +34,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
     async run(served) {
       const event = signedEvent();
 
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+      expectAccepted(await send(served.url, event), event);
 
       await expectStored(served, event);
       expect(await served.events()).toMatchObject([
@@ -40,7 +49,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
       const event = signedEvent();
       await send(served.url, event);
 
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: true });
+      expectDuplicate(await send(served.url, event), event);
 
       expect(await served.events()).toMatchObject([{ id: event.id, redeliveries: 1, conflict: null }]);
     },
@@ -52,7 +61,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
       const other = signed(Buffer.from(first.body).toString().replace('first', 'other'));
       await send(served.url, first);
 
-      expectAccepted(await send(served.url, other), { id: first.id, duplicate: true });
+      expectDuplicate(await send(served.url, other), first);
 
       await expectStored(served, first);
       expect(await served.events()).toMatchObject([{ conflict: base64(other.body) }]);
@@ -63,7 +72,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
     async run(served) {
       const event = signedEvent({ type: 'order.teleported' });
 
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+      expectAccepted(await send(served.url, event), event);
 
       expect(await served.events()).toMatchObject([{ id: event.id, type: 'order.teleported', state: 'pending' }]);
     },
@@ -73,7 +82,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
     async run(served) {
       const event = signedEvent({ data: { total: 'twelve' } });
 
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+      expectAccepted(await send(served.url, event), event);
 
       expect(await served.events()).toMatchObject([{ id: event.id, state: 'dead', deadReason: 'invalid' }]);
     },
@@ -83,7 +92,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
     async run(served) {
       const answer = await send(served.url, { body: signedEvent().body });
 
-      expectError(answer, { status: 401, code: 'INVALID_SIGNATURE' });
+      expectError(answer, INVALID_SIGNATURE);
       await expectNothingStored(served);
     },
   },
@@ -95,7 +104,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       const answer = await send(served.url, { headers, body });
 
-      expectError(answer, { status: 401, code: 'INVALID_SIGNATURE' });
+      expectError(answer, INVALID_SIGNATURE);
       const log = JSON.stringify(await served.log());
       for (const secret of [SECRET, headers[0]?.[1] ?? '', id]) {
         expect(answer.body).not.toContain(secret);
@@ -122,8 +131,8 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       const answer = await send(served.url, signedEventOfSize(501));
 
-      expectError(answer, { status: 413, code: 'BODY_TOO_LARGE' });
-      expectAccepted(await send(served.url, fits), { id: fits.id, duplicate: false });
+      expectError(answer, BODY_TOO_LARGE);
+      expectAccepted(await send(served.url, fits), fits);
       await expectStored(served, fits);
     },
   },
@@ -133,7 +142,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
     async run(served) {
       const answer = await send(served.url, encodedDelivery());
 
-      expectError(answer, { status: 415, code: 'UNSUPPORTED_ENCODING' });
+      expectError(answer, UNSUPPORTED_ENCODING);
       await expectNothingStored(served);
     },
   },
@@ -144,7 +153,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       const answer = await send(served.url, parts);
 
-      expectError(answer, { status: 405, code: 'METHOD_NOT_ALLOWED' });
+      expectError(answer, METHOD_NOT_ALLOWED);
       expect(answer.headers.get('allow')).toBe('POST');
       await expectNothingStored(served);
     },
@@ -166,7 +175,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       const answer = await send(served.url, { body, headers: [...headers, ['Content-Type', 'application/json']] });
 
-      expectError(answer, { status: 500, code: 'BODY_CONSUMED' });
+      expectError(answer, BODY_CONSUMED);
       expect(await served.log()).toMatchObject([{ level: 'error', facts: { reason: 'body-consumed', status: 500 } }]);
       await expectNothingStored(served);
     },
@@ -196,7 +205,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
     async run(served) {
       const { id, body } = signedEvent();
 
-      expectAccepted(await send(served.url, { body }), { id, duplicate: false });
+      expectAccepted(await send(served.url, { body }), { id });
 
       expect(await served.events()).toMatchObject([{ id, verified: false }]);
     },

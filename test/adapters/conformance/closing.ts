@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { expectError, saysClose, type ExpectedError } from '../expected-answer.ts';
+import { expectError, saysClose, UNAVAILABLE, type ExpectedError } from '../expected-answer.ts';
 import type { HttpAdapterCase, Served } from '../http-adapter-case.ts';
 import type { ReceiverSetup } from '../receiver-setup.ts';
 import { encodedDelivery, signed, signedEvent } from '../../helpers/signed-event.ts';
@@ -34,7 +34,7 @@ const ENDING: readonly (readonly [
     'a body that stops',
     { deadlineMs: 400 },
     (served) => begun(served, (url) => requestHead(url, signedEvent())),
-    { status: 503, code: 'UNAVAILABLE', retryAfter: true },
+    UNAVAILABLE,
   ],
   [
     'a delivery while the receiver is closing',
@@ -43,7 +43,7 @@ const ENDING: readonly (readonly [
       await served.closeReceiver();
       return begun(served, (url) => requestBytes(url, signedEvent()));
     },
-    { status: 503, code: 'UNAVAILABLE', retryAfter: true },
+    UNAVAILABLE,
   ],
 ];
 

@@ -1,5 +1,12 @@
 import { expect } from 'vitest';
-import { expectAccepted, expectError } from '../expected-answer.ts';
+import {
+  expectAccepted,
+  expectDuplicate,
+  expectError,
+  BODY_TOO_LARGE,
+  INVALID_SIGNATURE,
+  METHOD_NOT_ALLOWED,
+} from '../expected-answer.ts';
 import type { HttpAdapterCase, Need } from '../http-adapter-case.ts';
 import { signed, signedEvent, signedEventOfSize } from '../../helpers/signed-event.ts';
 import { connect, requestBytes, requestHead, send, type RequestParts } from '../wire.ts';
@@ -45,7 +52,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
 
       for (const event of Array.from({ length: 10 }, () => signedEvent())) {
         await connection.write(requestBytes(served.url, event));
-        expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+        expectAccepted(await connection.answer(), event);
       }
 
       expect(await served.events()).toHaveLength(10);
@@ -63,9 +70,9 @@ export const connectionCases: readonly HttpAdapterCase[] = [
       await connection.write(requestBytes(served.url, event));
 
       expect(refused).toMatchObject({ status });
-      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      expectAccepted(await connection.answer(), event);
       await connection.write(requestBytes(served.url, event));
-      expectAccepted(await connection.answer(), { id: event.id, duplicate: true });
+      expectDuplicate(await connection.answer(), event);
     },
   })) satisfies HttpAdapterCase[]),
   {
@@ -84,11 +91,11 @@ export const connectionCases: readonly HttpAdapterCase[] = [
 
       await connection.write(Buffer.concat(requests.map((parts) => requestBytes(served.url, parts))));
 
-      expectAccepted(await connection.answer(), { id: first.id, duplicate: false });
-      expectError(await connection.answer(), { status: 401, code: 'INVALID_SIGNATURE' });
-      expectError(await connection.answer(), { status: 405, code: 'METHOD_NOT_ALLOWED' });
-      expectAccepted(await connection.answer(), { id: second.id, duplicate: false });
-      expectAccepted(await connection.answer(), { id: first.id, duplicate: true });
+      expectAccepted(await connection.answer(), first);
+      expectError(await connection.answer(), INVALID_SIGNATURE);
+      expectError(await connection.answer(), METHOD_NOT_ALLOWED);
+      expectAccepted(await connection.answer(), second);
+      expectDuplicate(await connection.answer(), first);
       expect(await served.events()).toHaveLength(2);
     },
   },
@@ -117,7 +124,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
       const stored = new Map((await served.events()).map(({ id, body }) => [id, body]));
       for (const [n, event] of events.entries()) {
         const answer = answers[n];
-        if (answer !== undefined) expectAccepted(answer, { id: event.id, duplicate: false });
+        if (answer !== undefined) expectAccepted(answer, event);
         expect(stored.get(event.id) === base64(event.body)).toBe(true);
       }
     },
@@ -135,7 +142,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
       await connection.write(event.body);
 
       expect(interim).toMatchObject({ status: 100 });
-      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      expectAccepted(await connection.answer(), event);
     },
   },
   {
@@ -153,7 +160,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
       const [first, next] = [await connection.answer(), connection.answer()];
       const refused = first.status === 100 ? await next : first;
       next.catch(() => {});
-      expectError(refused, { status: 413, code: 'BODY_TOO_LARGE' });
+      expectError(refused, BODY_TOO_LARGE);
       await expectNothingStored(served);
     },
   },
@@ -167,7 +174,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
         requestBytes(served.url, { ...event, headers: [...event.headers, ['Connection', 'close']] }),
       );
 
-      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      expectAccepted(await connection.answer(), event);
       await connection.ended;
       await expect(connection.answer()).rejects.toThrow('the connection ended');
     },

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { expectAccepted, expectError } from '../expected-answer.ts';
+import { expectAccepted, expectDuplicate, expectError, BUSY, HANDLER_FAILED, TIMEOUT } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
 import { signedEvent } from '../../helpers/signed-event.ts';
 import { send } from '../wire.ts';
@@ -19,7 +19,7 @@ export const inlineCases: readonly HttpAdapterCase[] = [
       const answer = await send(served.url, event);
 
       const waited = performance.now() - began;
-      expectError(answer, { status: 503, code: 'TIMEOUT', retryAfter: true });
+      expectError(answer, TIMEOUT);
       expect(waited).toBeGreaterThan(DEADLINE_MS - 50);
       expect(waited).toBeLessThan(5_000);
       await expectStored(served, event);
@@ -31,12 +31,12 @@ export const inlineCases: readonly HttpAdapterCase[] = [
     setup: { handler: 'waits', deadlineMs: DEADLINE_MS },
     async run(served) {
       const event = signedEvent();
-      expectError(await send(served.url, event), { status: 503, code: 'TIMEOUT', retryAfter: true });
+      expectError(await send(served.url, event), TIMEOUT);
 
       await served.heal();
 
       await expect.poll(() => served.events(), { timeout: 5_000 }).toMatchObject([{ state: 'processed' }]);
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: true });
+      expectDuplicate(await send(served.url, event), event);
       expect(await served.tally()).toMatchObject({ handlerRuns: 1 });
     },
   },
@@ -48,10 +48,10 @@ export const inlineCases: readonly HttpAdapterCase[] = [
       const first = send(served.url, event);
       await until(served, { handlerRuns: 1 });
 
-      expectError(await send(served.url, event), { status: 409, code: 'BUSY', retryAfter: true });
+      expectError(await send(served.url, event), BUSY);
 
       await served.heal();
-      expectAccepted(await first, { id: event.id, duplicate: false });
+      expectAccepted(await first, event);
       expect(await served.tally()).toMatchObject({ handlerRuns: 1 });
     },
   },
@@ -63,11 +63,11 @@ export const inlineCases: readonly HttpAdapterCase[] = [
       const first = send(served.url, event);
       await until(served, { handlerRuns: 1 });
 
-      expectError(await send(served.url, next), { status: 409, code: 'BUSY', retryAfter: true });
+      expectError(await send(served.url, next), BUSY);
 
       await served.heal();
-      expectAccepted(await first, { id: event.id, duplicate: false });
-      expectAccepted(await send(served.url, next), { id: next.id, duplicate: true });
+      expectAccepted(await first, event);
+      expectDuplicate(await send(served.url, next), next);
       expect(await served.events()).toMatchObject([{ state: 'processed' }, { state: 'processed' }]);
     },
   },
@@ -77,9 +77,9 @@ export const inlineCases: readonly HttpAdapterCase[] = [
     async run(served) {
       const event = signedEvent();
 
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+      expectAccepted(await send(served.url, event), event);
       expect(await served.events()).toMatchObject([{ id: event.id, state: 'processed' }]);
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: true });
+      expectDuplicate(await send(served.url, event), event);
 
       expect(await served.tally()).toMatchObject({ handlerRuns: 1 });
     },
@@ -95,11 +95,11 @@ export const inlineCases: readonly HttpAdapterCase[] = [
       await served.heal();
 
       for (const answer of [failed, again]) {
-        expectError(answer, { status: 500, code: 'HANDLER_FAILED' });
+        expectError(answer, HANDLER_FAILED);
         expect(answer.body).not.toContain('throws');
       }
       await expectStored(served, event);
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: true });
+      expectDuplicate(await send(served.url, event), event);
       expect(await served.tally()).toMatchObject({ handlerRuns: 3 });
       expect(await served.events()).toMatchObject([{ state: 'processed' }]);
     },
@@ -113,7 +113,7 @@ export const inlineCases: readonly HttpAdapterCase[] = [
       const answers = await Promise.all(Array.from({ length: 64 }, () => send(served.url, event)));
 
       const others = answers.filter(({ status }) => status !== 200);
-      for (const answer of others) expectError(answer, { status: 409, code: 'BUSY', retryAfter: true });
+      for (const answer of others) expectError(answer, BUSY);
       expect(answers.filter(({ body }) => body.includes('"duplicate":false')).length).toBeLessThan(2);
       expect(others.length).toBeLessThan(64);
       expect(await served.tally()).toMatchObject({ deliveries: 64, handlerRuns: 1 });
@@ -125,7 +125,7 @@ export const inlineCases: readonly HttpAdapterCase[] = [
     async run(served) {
       const event = signedEvent({ data: { total: 'twelve' } });
 
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+      expectAccepted(await send(served.url, event), event);
 
       expect(await served.tally()).toMatchObject({ handlerRuns: 0 });
       expect(await served.events()).toMatchObject([{ state: 'dead', deadReason: 'invalid' }]);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { expectAccepted } from '../expected-answer.ts';
+import { expectAccepted, expectDuplicate } from '../expected-answer.ts';
 import type { HttpAdapterCase, Served } from '../http-adapter-case.ts';
 import { signedEvent } from '../../helpers/signed-event.ts';
 import { chunk, connect, requestBytes, requestHead, send, type Connection } from '../wire.ts';
@@ -12,7 +12,7 @@ const SETTLE_MS = 50;
 /** The server is still there, nothing came of what went before, and nobody was alarmed by it. */
 async function expectUnharmed(served: Served): Promise<void> {
   const event = signedEvent();
-  expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+  expectAccepted(await send(served.url, event), event);
   expect(await served.events()).toMatchObject([{ id: event.id }]);
   expect((await served.log()).filter(({ level }) => level === 'error')).toEqual([]);
 }
@@ -91,7 +91,7 @@ export const interruptionCases: readonly HttpAdapterCase[] = [
       connection.abort();
       await expect.poll(() => served.events(), { timeout: 5_000 }).toMatchObject([{ id: event.id }]);
 
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: true });
+      expectDuplicate(await send(served.url, event), event);
       expect(await served.log()).toEqual([]);
     },
   },

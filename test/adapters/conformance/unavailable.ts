@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { expectAccepted, expectError } from '../expected-answer.ts';
+import { expectAccepted, expectError, UNAVAILABLE } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
 import type { Failure, InboxSetup } from '../receiver-setup.ts';
 import { SECRET, signedEvent } from '../../helpers/signed-event.ts';
@@ -16,8 +16,6 @@ const FAULTS: readonly (readonly [what: string, reason: string, setup: Extract<I
   ['broken in a way nobody foresaw', 'internal', { code: 'UNFORESEEN', failsWith: 'x is not a function' }],
 ];
 
-const UNAVAILABLE = { status: 503, code: 'UNAVAILABLE', retryAfter: true } as const;
-
 export const unavailableCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers 503 at the deadline when the inbox hangs, and goes on to serve',
@@ -33,7 +31,7 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
       expectError(answer, UNAVAILABLE);
       expect(waited).toBeGreaterThan(DEADLINE_MS - 50);
       expect(waited).toBeLessThan(5_000);
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+      expectAccepted(await send(served.url, event), event);
     },
   },
   ...(FAULTS.map(([what, reason, inbox]) => ({
@@ -62,7 +60,7 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
       await connection.write(requestBytes(served.url, event));
 
       expectError(refused, UNAVAILABLE);
-      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      expectAccepted(await connection.answer(), event);
     },
   },
   {
@@ -81,7 +79,7 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
     async run(served) {
       const event = signedEvent();
 
-      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+      expectAccepted(await send(served.url, event), event);
     },
   },
   {
@@ -127,7 +125,7 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
 
       await connection.write(event.body.subarray(10));
 
-      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      expectAccepted(await connection.answer(), event);
       await closing;
       expect(closedTooSoon).toBe(false);
     },

@@ -1,12 +1,10 @@
-import { gzipSync } from 'node:zlib';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { restApi } from '../aws-events.ts';
 import { expectConsole } from '../console.ts';
-import { createReceiver, signBody, type Delivery, type Outcome, type Reason } from '../../../src/index.ts';
-import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
+import { signBody } from '../../../src/index.ts';
 import { forged, send, signedOrder } from '../deliveries.ts';
 import { SECRET } from '../secret.ts';
 import { startFunction } from '../function-host.ts';
@@ -147,69 +145,4 @@ export function mismatch(project: () => Project): void {
       expect(output.trim() === signBody('{"id":"evt_1"}', SECRET)).toBe(matches);
     });
   });
-
-  describe('the log names the reason', () => {
-    const { body, headers } = signedOrder();
-    const right = headers['X-Signature'] ?? '';
-    const text = body.toString();
-    const secret = (other: string): Delivery => ({ body, signature: signBody(body, other) });
-    const bytes = (other: string | Uint8Array): Delivery => ({ body: Buffer.from(other), signature: right });
-
-    it.each<{ cause: string; delivery: Delivery; reason: Reason }>([
-      { cause: 'no header', delivery: { body, signature: undefined }, reason: 'signature-missing' },
-      { cause: 'uppercase', delivery: { body, signature: right.toUpperCase() }, reason: 'signature-malformed' },
-      { cause: 'a prefix', delivery: { body, signature: `sha256=${right}` }, reason: 'signature-malformed' },
-      { cause: 'a space', delivery: { body, signature: `${right} ` }, reason: 'signature-malformed' },
-      { cause: 'twice', delivery: { body, signature: `${right}, ${right}` }, reason: 'signature-malformed' },
-      {
-        cause: 'base64 of it',
-        delivery: { body, signature: Buffer.from(right, 'hex').toString('base64') },
-        reason: 'signature-malformed',
-      },
-      {
-        cause: 'parsed and written again',
-        delivery: bytes(JSON.stringify(JSON.parse(text))),
-        reason: 'signature-mismatch',
-      },
-      { cause: 'latin1', delivery: bytes(Buffer.from(text, 'latin1')), reason: 'signature-mismatch' },
-      { cause: 'a byte order mark', delivery: bytes(`\uFEFF${text}`), reason: 'signature-mismatch' },
-      { cause: 'CRLF', delivery: bytes(`${text}\r\n`), reason: 'signature-mismatch' },
-      { cause: 'base64 of the body', delivery: bytes(body.toString('base64')), reason: 'signature-mismatch' },
-      { cause: 'a newline after the secret', delivery: secret(`${SECRET}\n`), reason: 'signature-mismatch' },
-      { cause: 'quotes around the secret', delivery: secret(`"${SECRET}"`), reason: 'signature-mismatch' },
-      {
-        cause: 'compressed',
-        delivery: { ...bytes(gzipSync(body)), contentEncoding: 'gzip' },
-        reason: 'signature-mismatch',
-      },
-    ])('$cause: $reason', async ({ delivery, reason }) => {
-      const { outcome, log } = await received(delivery);
-      expect('reason' in outcome && outcome.reason).toBe(reason);
-      expect(log).toEqual([expect.objectContaining({ reason })]);
-    });
-
-    it('a text as body is no answer to the sender, and the log says so', async () => {
-      const { outcome, log } = await received({ body: text, signature: right } as unknown as Delivery);
-      expect(outcome).toMatchObject({ status: 503, reason: 'internal' });
-      expect(log[0]?.['cause']).toContain('a parsed or decoded body cannot be verified');
-    });
-
-    it('a rotated secret: both are tried', async () => {
-      const { outcome } = await received({ body, signature: signBody(body, 'the old one') }, [SECRET, 'the old one']);
-      expect(outcome.status).toBe(200);
-    });
-
-    it('base64 begins with eyJ', () => expect(body.toString('base64')).toMatch(/^eyJ/));
-  });
-}
-
-async function received(
-  delivery: Delivery,
-  secret: string | readonly string[] = SECRET,
-): Promise<{ outcome: Outcome; log: Readonly<Record<string, unknown>>[] }> {
-  const log: Readonly<Record<string, unknown>>[] = [];
-  const note = (facts: Readonly<Record<string, unknown>>): void => void log.push(facts);
-  const logger = { info: note, warn: note, error: note };
-  await using receiver = createReceiver({ secret, inbox: memoryInbox(), logger });
-  return { outcome: await receiver.receive(delivery), log };
 }

@@ -73,10 +73,11 @@ export const mutants: readonly Mutant[] = [
     },
   })),
   inOrders('an order is submitted again', [ANSWERS], ({ submitOrder }) => ({
-    submitOrder(tx, id, ...more) {
-      tx.run('UPDATE orders SET submitted_ms = NULL WHERE id = ?', id);
-      tx.run("DELETE FROM charges WHERE state = 'charged' AND order_id = ?", id);
-      return submitOrder(tx, id, ...more);
+    submitOrder(tx, input, ...more) {
+      const { orderId } = input.params;
+      tx.run('UPDATE orders SET submitted_ms = NULL WHERE id = ?', orderId);
+      tx.run("DELETE FROM charges WHERE state = 'charged' AND order_id = ?", orderId);
+      return submitOrder(tx, input, ...more);
     },
   })),
   inResources('any move is legal', [ORDERS], ({ ORDER_STATUSES }) => ({ legalMoves: () => ORDER_STATUSES })),
@@ -87,23 +88,23 @@ export const mutants: readonly Mutant[] = [
     partOf: (cents, rate) => Math.floor((cents * Math.round(rate * 100)) / 100),
   })),
   inCarts('a cart is submitted without items', [ANSWERS], () => ({
-    updateCart(tx, id, status) {
-      tx.run('UPDATE carts SET status = ? WHERE id = ?', status, id);
-      return true;
+    updateCart(tx, { params, body }) {
+      tx.run('UPDATE carts SET status = ? WHERE id = ?', body.status, params.id);
+      return { data: true };
     },
   })),
   inCarts('items change in any cart', [ANSWERS], () => ({
-    updateCartItem(tx, { itemId }, quantity) {
-      tx.run('UPDATE cart_items SET quantity = ? WHERE id = ?', quantity, itemId);
+    updateCartItem(tx, { params, body }) {
+      tx.run('UPDATE cart_items SET quantity = ? WHERE id = ?', body.quantity, params.itemId);
       return { data: true };
     },
   })),
   inCarts('what is added twice is one line', [CARTS], ({ addCartItem }) => ({
-    addCartItem(tx, cartId, item, assumptions) {
+    addCartItem(tx, input, around) {
       const sql = 'SELECT id FROM cart_items WHERE cart_id = ? AND product_id = ?';
-      const known = tx.get(sql, cartId, item.product_id) as { readonly id: string } | undefined;
-      if (known === undefined) return addCartItem(tx, cartId, item, assumptions);
-      tx.run('UPDATE cart_items SET quantity = quantity + ? WHERE id = ?', item.quantity, known.id);
+      const known = tx.get(sql, input.params.id, input.body.product_id) as { readonly id: string } | undefined;
+      if (known === undefined) return addCartItem(tx, input, around);
+      tx.run('UPDATE cart_items SET quantity = quantity + ? WHERE id = ?', input.body.quantity, known.id);
       return { data: known.id };
     },
   })),
