@@ -1,4 +1,4 @@
-/** What every adapter of a Node server makes of a body that other code has read, kept or touched before. */
+/** What an adapter of a Node server makes of a body that other code has read, kept or touched before. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Inbox } from '../../src/index.ts';
@@ -7,7 +7,7 @@ import { signedEvent, signedEventOfSize, WELL_FORMED } from '../helpers/signed-e
 import { expectAccepted, expectRefused, BODY_CONSUMED, INVALID_SIGNATURE } from './expected-answer.ts';
 import { chunk, connect, LAST_CHUNK, requestHead, type Answer, type RequestParts } from './wire.ts';
 
-/** Well before `DEADLINE_MS`: nothing may wait for a body that is gone. */
+/** Well before `DEADLINE_MS`: no case may wait for a body that is gone. */
 export const AT_ONCE_MS = 1_000;
 export const DEADLINE_MS = 2_000;
 export const JSON_TYPE = ['Content-Type', 'application/json'] as const;
@@ -16,22 +16,19 @@ export interface ServedAfter extends AsyncDisposable {
   readonly url: string;
   readonly inbox: Inbox;
   readonly log: readonly LogLine[];
-  /** what reached the error handler of the app */
   readonly failed?: readonly unknown[];
 }
 
-/** Other code, by what it does. */
 export type OtherCode<Before> = readonly (readonly [what: string, before: Before])[];
 
 interface Cases<Before> {
   readonly harmless: OtherCode<Before>;
-  /** leaves nothing that could be verified */
+  /** Leaves nothing that could be verified. */
   readonly consuming: OtherCode<Before>;
-  /** what the log says to change */
   readonly fix: RegExp;
 }
 
-/** The kind of a body. Servers read small and large ones in different ways. */
+/** Servers read small and large bodies in different ways. */
 interface Kind {
   readonly what?: 'handler' | 'verifier';
   readonly framing?: 'content-length' | 'chunked';
@@ -74,14 +71,14 @@ export function testAfterOthers<Before>(
 
     expect(performance.now() - began).toBeLessThan(AT_ONCE_MS);
     for (const answer of answers) expectRefused(answer, BODY_CONSUMED);
-    expect([401, 500]).toContain(unsigned.status); // it needs no bytes to be refused
+    expect([401, 500]).toContain(unsigned.status);
     const message = expect.stringMatching(fix) as unknown;
     expect(served.log[0]).toMatchObject({ level: 'error', facts: { reason: 'body-consumed', status: 500 }, message });
     expect(await served.inbox.list()).toEqual([]);
   });
 }
 
-/** Sends a body of JSON in two pieces, so that there is a last one. */
+/** In two pieces, so that a last one exists. */
 export async function sendInPieces(
   url: string,
   { headers = [], body = new Uint8Array(), framing }: RequestParts,

@@ -1,4 +1,3 @@
-/** When the code of the merchant runs in a function of hookbox/aws-lambda, and for how long. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { webhookVerifier, type FunctionContext, type HttpEvent, type HttpResult } from '../../adapters/aws-lambda.ts';
@@ -186,7 +185,7 @@ describe('webhookVerifier', () => {
     expect(performance.now() - began).toBeGreaterThan(200);
     expect(performance.now() - began).toBeLessThan(800);
     expect(log).toMatchObject([{ level: 'error', facts: { reason: 'not-passed-on-in-time' } }]);
-    await delay(300); // what rejects now must not be unhandled: Lambda would end the process
+    await delay(300); // an unhandled rejection would end the process
   });
 
   it.each(REFUSED)('answers %s itself, and nothing is passed on', async (_, request, expected) => {

@@ -1,4 +1,4 @@
-/** The events of everything that calls a function over HTTP; aws-lambda.test.ts runs the suite behind gateways. */
+/** aws-lambda.test.ts runs the suite behind these gateways. */
 import { describe, expect, it } from 'vitest';
 import {
   expectAccepted,

@@ -7,7 +7,6 @@ import { functionUrl, httpApiPayload2, loadBalancer, loadBalancerMultiValue, res
 const WHOLE = 'a gateway calls the function once it has the whole body, and waits for it by its own limits';
 const CONNECTION = 'the connection is the gateway’s, and the header Connection is not for a function to set';
 
-/** What no function has. */
 const ALL: Lacks = {
   'bodies as they arrive': WHOLE,
   'answers to clients that write on': WHOLE,
@@ -59,7 +58,6 @@ for (const [name, rules, lacks] of GATEWAYS) {
   );
 }
 
-/** As middleware leaves it that parses JSON. */
 function withParsedBody(event: HttpEvent): HttpEvent {
   const text = Buffer.from(String(event.body), event.isBase64Encoded === true ? 'base64' : 'utf8').toString();
   return { ...event, body: JSON.parse(text) as unknown };

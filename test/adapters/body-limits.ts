@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BodyLimits } from '../../src/index.ts';
 import { readingRoom } from '../../src/receive/body-memory.ts';
 
-/** What a verifier gives to a body reader. */
 export function bodyLimits(maxBytes: number, withinMs: number): BodyLimits {
   const late = delay(withinMs, 'too-slow' as const, { ref: false });
   return { maxBytes, late, buffer: readingRoom(maxBytes, maxBytes).open() };

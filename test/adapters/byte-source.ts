@@ -1,11 +1,9 @@
-/** A web stream, and what was done with it. */
 export interface ByteSource {
   readonly stream: ReadableStream<Uint8Array>;
   readonly pulled: () => number;
   readonly cancelled: () => boolean;
 }
 
-/** Gives these parts one by one and then does what `then` says. */
 export function sourceOf(parts: Iterable<Uint8Array>, then: 'close' | 'hang' | Error = 'close'): ByteSource {
   const iterator = parts[Symbol.iterator]();
   let pulled = 0;
@@ -29,7 +27,6 @@ export function sourceOf(parts: Iterable<Uint8Array>, then: 'close' | 'hang' | E
   return { stream, pulled: () => pulled, cancelled: () => cancelled };
 }
 
-/** The same part for ever. */
 export function* endless(part: Uint8Array): Generator<Uint8Array> {
   for (;;) yield part;
 }

@@ -3,7 +3,6 @@ import { testHttpAdapter } from './conformance.ts';
 import type { ExpressModule } from './express-app.ts';
 import { serveNode } from './served-node.ts';
 
-/** Runs the conformance suite in a router of Express, below a parameter. */
 export function testExpress(name: string, load: () => ExpressModule): void {
   testHttpAdapter(`hookbox/express, in a router of ${name}`, async (receiver, { bodyReadBefore }) => {
     const express = load();

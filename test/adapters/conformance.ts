@@ -1,7 +1,4 @@
-/**
- * What every HTTP adapter does, in cases that know only HTTP and a few questions to the receiver behind it. The same
- * cases run in the process of the tests and against servers on other runtimes.
- */
+/** The same cases run in the process of the tests and against servers on other runtimes. */
 import { afterAll, describe, it } from 'vitest';
 import { answerCases } from './conformance/answers.ts';
 import { bodyCases } from './conformance/bodies.ts';
@@ -17,10 +14,10 @@ import { unavailableCases } from './conformance/unavailable.ts';
 import type { HttpAdapterCase, Lacks, Need, Open } from './http-adapter-case.ts';
 import { inProcess, type Mount } from './in-process.ts';
 
-/** Generous: the longest case waits for a connection to be let go after its linger time. */
+/** The longest case waits for the linger time of a connection. */
 const CASE_LIMIT_MS = 15_000;
 
-/** Those that wait longest come first, because all run side by side. */
+/** The longest first, because all run side by side. */
 const ROOMS: readonly (readonly [room: string, cases: readonly HttpAdapterCase[]])[] = [
   ['a client that is too slow or never ends', slowClientCases],
   ['handlers that run inline', inlineCases],
@@ -35,24 +32,17 @@ const ROOMS: readonly (readonly [room: string, cases: readonly HttpAdapterCase[]
   ['an encoded body', encodingCases],
 ];
 
-/** Where receivers are served. */
 export interface Host {
-  /** such as `bun 1.4.5, hookbox/fetch` */
+  /** Such as `bun 1.4.5, hookbox/fetch`. */
   readonly name: string;
   readonly open: Open;
 }
 
-/** Runs every case against an adapter in this process. */
 export function testHttpAdapter(name: string, mount: Mount, lacks?: Lacks): void {
   testHost(name, async () => ({ name, open: inProcess(mount) }), lacks);
 }
 
-/**
- * Runs every case against a host.
- *
- * @param host - asked for by each test, so that one that cannot be had makes each of them fail
- * @param lacks - there are no tests of cases that need one of these; the summary says how many, and why
- */
+/** Each test asks for the host, so that a missing runtime makes each of them fail. */
 export function testHost(title: string, host: () => Promise<Host>, lacks: Lacks = {}): void {
   describe.concurrent(title, () => {
     afterAll(async () => console.log(summary((await host()).name, lacks)));
@@ -77,7 +67,6 @@ function lackingOf(needs: HttpAdapterCase['needs'], lacks: Lacks): Need | undefi
   return needs?.find((need) => lacks[need] !== undefined);
 }
 
-/** How many cases ran, how many do not apply, and why. */
 function summary(name: string, lacks: Lacks): string {
   const cases = ROOMS.flatMap(([, cases]) => cases);
   const whys = Map.groupBy(cases, ({ needs }) => {

@@ -4,7 +4,7 @@ import type { Answer } from './wire.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The 200 of docs/answers.md, to the letter. */
+/** docs/answers.md, to the letter. */
 export function expectAccepted(answer: Answer, { id }: { readonly id: string }): void {
   expectReceived(answer, { received: true, duplicate: false, id });
 }
@@ -22,12 +22,11 @@ function expectReceived(answer: Answer, body: object): void {
 export interface ExpectedError {
   readonly status: number;
   readonly code: AnswerCode;
-  /** `Retry-After` is there exactly when the table says so */
   readonly retryAfter?: boolean;
   readonly details?: readonly { readonly field: string; readonly message: unknown }[];
 }
 
-/** An error answer in the shape of interface 7.2, with nothing in it that is not in the shape. */
+/** Interface 7.2, and no other field. */
 export function expectError(answer: Answer, { status, code, retryAfter, details }: ExpectedError): void {
   expect(answer).toMatchObject({ status });
   expect(answer.headers.get('content-type')).toBe('application/json');
@@ -44,11 +43,10 @@ export function expectError(answer: Answer, { status, code, retryAfter, details 
 }
 
 export interface ExpectedRefusal extends ExpectedError {
-  /** `Connection: close` is there exactly when the table says so */
   readonly closes?: boolean;
 }
 
-/** An error answer that says the right thing of the connection too, which not every server lets through. */
+/** Some servers do not pass the header `Connection` on. */
 export function expectRefused(answer: Answer, { closes, ...error }: ExpectedRefusal): void {
   expectError(answer, error);
   expect(saysClose(answer)).toBe(closes ?? false);

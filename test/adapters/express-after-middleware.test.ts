@@ -1,4 +1,3 @@
-/** What hookbox/express makes of a body that middleware before it has read, kept, or had a hand on. */
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -11,7 +10,6 @@ import { EXPRESSES, serveBehind, type ExpressModule } from './express-app.ts';
 
 type Before = (express: ExpressModule) => RequestHandler;
 
-/** Middleware that does something with the request and then goes on. */
 function first(before: (request: IncomingMessage) => unknown): Before {
   return () => async (request, _response, next) => {
     await before(request);
@@ -19,7 +17,7 @@ function first(before: (request: IncomingMessage) => unknown): Before {
   };
 }
 
-/** Goes on at once, in the same turn of the event loop. */
+/** In the same turn of the event loop. */
 function atOnce(before: (request: IncomingMessage) => unknown): Before {
   return () => (request, _response, next) => {
     before(request);
@@ -27,7 +25,6 @@ function atOnce(before: (request: IncomingMessage) => unknown): Before {
   };
 }
 
-/** A body parser with a `verify` function that puts something made of the bytes on the request. */
 function parsing(kept: (bytes: Buffer) => unknown, type = 'application/json'): Before {
   const verify = (request: IncomingMessage, _: ServerResponse, bytes: Buffer): void => {
     Object.assign(request, { rawBody: kept(bytes) });
@@ -40,7 +37,6 @@ const inTurn =
   (express) =>
     express.Router().use(...all.map((before) => before(express)));
 
-/** As multer does, it takes multipart forms only. */
 const formReader: RequestHandler = (request, _, next) => {
   if (request.is('multipart/form-data') === false) return next();
   request.pipe(new PassThrough()).resume().on('end', next);
@@ -73,7 +69,6 @@ const HARMLESS: OtherCode<Before> = [
   ['waits for the end of the request', atOnce((request) => request.on('end', () => {}))],
 ];
 
-/** Each leaves nothing that could be verified. */
 const CONSUMING: OtherCode<Before> = [
   ['parses JSON', (express) => express.json({ limit: '2mb' })],
   ['parses JSON and keeps a text as rawBody', parsing((bytes) => bytes.toString())],
@@ -100,7 +95,6 @@ const CONSUMING: OtherCode<Before> = [
   ['makes text of the request and reads it', first((request) => request.setEncoding('utf8').toArray())],
 ];
 
-/** Servers read small and large bodies in different ways. */
 const KINDS = [
   ['handler', 'content-length', 500],
   ['handler', 'chunked', 900_000],

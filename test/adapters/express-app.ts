@@ -11,7 +11,7 @@ import { SECRET } from '../helpers/signed-event.ts';
 
 export type ExpressModule = typeof express;
 
-/** Both have the same types, as far as the tests use them. The older one comes with test/parts. */
+/** Express 4 comes with test/parts. */
 export const EXPRESSES: readonly (readonly [name: string, load: () => ExpressModule])[] = [
   ['Express 5', () => express],
   ...(everything ? ([['Express 4', () => requirePart('express4') as ExpressModule]] as const) : []),
@@ -20,11 +20,10 @@ export const EXPRESSES: readonly (readonly [name: string, load: () => ExpressMod
 export interface ServedExpress extends ServedNode {
   readonly inbox: Inbox;
   readonly log: readonly LogLine[];
-  /** what reached the app's own error handler, which answers 599 */
+  /** What reached the app's error handler, which answers 599. */
   readonly failed: readonly unknown[];
 }
 
-/** Serves an app that has all of its routes, and adds its error handler. */
 export async function serveExpress(app: Express): Promise<Pick<ServedExpress, 'url' | 'failed'> & ServedNode> {
   const failed: unknown[] = [];
   // Express tells an error handler by its four parameters.
@@ -35,7 +34,6 @@ export async function serveExpress(app: Express): Promise<Pick<ServedExpress, 'u
   return { ...(await serveNode(app)), failed };
 }
 
-/** Serves hookbox at `/webhooks`, behind middleware of the whole app. */
 export async function serveBehind(
   express: ExpressModule,
   before: RequestHandler,

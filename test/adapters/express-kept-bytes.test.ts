@@ -1,4 +1,3 @@
-/** The suite behind body parsers that keep the raw bytes. */
 import express, { type RequestHandler } from 'express';
 import { webhookHandler } from '../../adapters/express.ts';
 import { testHttpAdapter } from './conformance.ts';

@@ -1,4 +1,3 @@
-/** Where hookbox/express may be mounted, and what else Express and its middleware do to a request and its answer. */
 import { PassThrough } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { Express, RequestHandler } from 'express';
@@ -17,7 +16,7 @@ function receiver(): Receiver {
   return createReceiver({ secret: SECRET, inbox: memoryInbox(), logger: recordedLog().logger });
 }
 
-/** As compression does, it has a hand on the head of each answer and in its body. */
+/** As compression does. */
 const compressing: RequestHandler = (_, response, next) => {
   const [writeHead, write, end] = [
     response.writeHead.bind(response),
@@ -159,7 +158,7 @@ describe.each(EXPRESSES)('hookbox/express on %s', (_, load) => {
 
       const answer = await send(app.url, { ...signed(''), headers: [...signedEvent().headers, JSON_TYPE] });
 
-      expect([401, 500]).toContain(answer.status); // 401 where the parser has left it alone
+      expect([401, 500]).toContain(answer.status); // 401 if the parser did not read it
     });
   });
 

@@ -1,4 +1,3 @@
-/** What hookbox/fastify makes of plugins that read the body before it, and of requests that come on other ways. */
 import { once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -42,7 +41,6 @@ function keep(request: FastifyRequest, rawBody: unknown): void {
   Object.assign(request, { rawBody });
 }
 
-/** A hook that waits for the whole body, keeps something that was made of it, and passes the bytes on. */
 function reading(kept: (bytes: Buffer) => object): Hooks {
   return (app) => {
     app.addHook('preParsing', async (request, _, payload) => {
@@ -53,7 +51,7 @@ function reading(kept: (bytes: Buffer) => object): Hooks {
   };
 }
 
-/** As raw-body plugins do, it reads along and does not wait. */
+/** As raw-body plugins do. */
 function readingAlong(as: (bytes: Buffer) => unknown): Hooks {
   return (app) => {
     app.addHook('preParsing', (request, _, payload, done) => {
@@ -88,7 +86,6 @@ const HARMLESS: OtherCode<Hooks> = [
   ['pause the request', (app) => app.addHook('onRequest', async ({ raw }) => void raw.pause())],
 ];
 
-/** Each leaves nothing that could be verified. */
 const CONSUMING: OtherCode<Hooks> = [
   ['keep nothing', reading(() => ({}))],
   ['keep a text', reading((bytes) => ({ rawBody: bytes.toString() }))],
@@ -175,7 +172,7 @@ describe('hookbox/fastify through app.inject()', () => {
     await inject({ ...signedEvent(), headers: [] });
     await inject({ ...signedEvent(), method: 'PUT' });
 
-    await delay(2_200); // longer than the rest of a body may take
+    await delay(2_200); // longer than the linger time
     process.off('uncaughtException', note);
 
     expect(thrown).toEqual([]);

@@ -1,4 +1,3 @@
-/** That hookbox/fastify keeps to its scope, and takes there whatever comes. */
 import { fastify, type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/fastify.ts';
@@ -31,7 +30,6 @@ async function listen(app: Pick<FastifyInstance, 'listen' | 'close'>): Promise<S
   };
 }
 
-/** One request to an app of its own. */
 async function ask(app: FastifyInstance, path: string, parts: RequestParts): Promise<Answer> {
   await using served = await listen(app);
   return await send(served.url(path), parts);

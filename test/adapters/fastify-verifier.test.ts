@@ -12,7 +12,6 @@ interface Served extends AsyncDisposable {
   readonly url: (path: string) => string;
 }
 
-/** Serves an app with a scope that is verified; `routes` are added to it, and `beside` to the app. */
 async function serve(
   routes: (scope: FastifyInstance) => void,
   beside: (app: FastifyInstance) => void = () => {},

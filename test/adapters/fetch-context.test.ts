@@ -1,4 +1,3 @@
-/** What hookbox/fetch makes of what a host passes beside the request, and of requests that are not as they should be. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { webhookHandler, type WaitUntil } from '../../adapters/fetch.ts';
@@ -34,12 +33,10 @@ async function seen(response: Response): Promise<Answer> {
 interface Handling {
   readonly inbox: Inbox;
   readonly log: readonly LogLine[];
-  /** Lets the handler end, in one way or the other. */
   readonly finish: (failure?: Error) => void;
   readonly fetch: (request: Request, ...context: readonly unknown[]) => Promise<Answer>;
 }
 
-/** A handler that runs inline for as long as the test wants. */
 function handling(waitUntil?: WaitUntil, options: Partial<ReceiverOptions> = {}): Handling {
   const { logger, lines } = recordedLog();
   const inbox = memoryInbox();
@@ -62,7 +59,7 @@ function handling(waitUntil?: WaitUntil, options: Partial<ReceiverOptions> = {})
   };
 }
 
-/** As the contexts of the hosts do, it minds being called without its `this`. */
+/** As on the hosts, a call without its `this` throws. */
 class ExecutionContext {
   readonly #work: Promise<unknown>[] = [];
 
@@ -75,7 +72,7 @@ class ExecutionContext {
   }
 }
 
-// The first delivery of a process takes much longer than the others, on a busy machine longer than the deadline.
+// The first delivery of a process may take longer than the deadline.
 beforeAll(async () => {
   const { fetch, finish } = handling(undefined, { deadlineMs: 10_000 });
   finish();
@@ -125,7 +122,7 @@ describe('waitUntil', () => {
     finish(new Error('the handler has failed'));
 
     await expect(context.work[0]).resolves.toBeDefined();
-    expect(await inbox.list()).toMatchObject([{ state: 'pending' }]); // until it is redelivered
+    expect(await inbox.list()).toMatchObject([{ state: 'pending' }]);
   });
 
   it.each([
@@ -202,7 +199,6 @@ describe('a request to hookbox/fetch', () => {
     const request = requestOf(signedEvent());
     await before(request);
 
-    // At the deadline it would be a 503.
     expectRefused(await fetch(request), BODY_CONSUMED);
 
     expect(log).toMatchObject([{ level: 'error', facts: { reason: 'body-consumed' } }]);

@@ -5,25 +5,22 @@ import { Remaining } from './lambda-function.ts';
 import type { Gateway, GatewayRequest } from './lambda-events.ts';
 import { serveNode, type ServedNode } from './served-node.ts';
 
-/** How a gateway makes an event of a request. */
 export interface GatewayRules {
   readonly event: Gateway;
-  /** whether a body of this type is handed over as text; other bodies come in base64 */
+  /** Other bodies come in base64. */
   readonly isText: (contentType: string | undefined) => boolean;
-  /** what it refuses by itself */
   readonly maxBodyBytes?: number;
 }
 
 const TIMEOUT_MS = 10_000;
 
-/** HTTP in, an event to the function, and its result back, as a gateway of AWS does. */
 export function serveGateway(
   { event, isText, maxBodyBytes = Infinity }: GatewayRules,
   call: (event: HttpEvent, context: FunctionContext) => Promise<HttpResult>,
 ): Promise<ServedNode> {
   return serveNode(async (request, response) => {
     const body = await wholeBody(request);
-    if (body === null) return; // the client has gone, and no function was called
+    if (body === null) return; // the client has gone
     if (body.byteLength > maxBodyBytes) {
       response.writeHead(413, { 'Content-Type': 'text/html' }).end('<h1>413 Request Entity Too Large</h1>');
       return;

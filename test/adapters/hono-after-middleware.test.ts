@@ -1,4 +1,3 @@
-/** What hookbox/hono makes of a body that somebody before it has read, or has had a hand on. */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
@@ -47,7 +46,6 @@ async function serveBehind(
   return { url: served.url, inbox, log: lines, failed, [Symbol.asyncDispose]: served.close };
 }
 
-/** Middleware that does something with the request and then goes on. */
 function first(before: Before): Middleware {
   return async (c, next) => {
     await before(c);
@@ -75,7 +73,6 @@ const HARMLESS: OtherCode<Middleware> = [
   ["is Hono's logger", honoLogger(() => {})],
 ];
 
-/** Each leaves nothing that could be verified. */
 const CONSUMING: OtherCode<Middleware> = [
   ['read c.req.formData()', first((c) => c.req.formData().catch(() => 'no form'))],
   ['read c.req.raw.text()', first((c) => c.req.raw.text())],
@@ -104,7 +101,6 @@ const CONSUMING: OtherCode<Middleware> = [
   ],
 ];
 
-/** Servers read small and large bodies in different ways. */
 const KINDS = [
   ['handler', 'content-length', 500],
   ['handler', 'chunked', 500],
@@ -147,7 +143,7 @@ describe('hookbox/hono behind other middleware', () => {
 
     const { status } = await send(served.url, signed(body));
 
-    // 500 where the loss shows in the length, 400 where the bytes can still be had; never 401 under the right signature.
+    // 500 where the length shows the loss, 400 otherwise; never 401 under the right signature.
     expect([400, 500]).toContain(status);
   });
 
@@ -205,7 +201,7 @@ describe('hookbox/hono behind other middleware', () => {
   it('does not take the process down when somebody has made the Node request speak text', async () => {
     const failures: unknown[] = [];
     const onUncaught = (failure: unknown): void => void failures.push(failure);
-    // Vitest's own listeners would fail the run as a whole instead of this test.
+    // Vitest's own listeners would fail the whole run.
     const others = process.listeners('uncaughtException');
     process.removeAllListeners('uncaughtException').on('uncaughtException', onUncaught);
     try {

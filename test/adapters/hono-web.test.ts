@@ -1,4 +1,4 @@
-/** hookbox/hono where the body is the web stream of the request; hono.test.ts runs the suite there. */
+/** hono.test.ts runs the suite there. */
 import { Hono, type MiddlewareHandler } from 'hono';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/hono.ts';

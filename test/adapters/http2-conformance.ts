@@ -1,4 +1,4 @@
-/** What every adapter of a Node server does over HTTP/2, where a request has a stream of its own. */
+/** Over HTTP/2, a request has a stream of its own. */
 import { describe, expect, it } from 'vitest';
 import { createReceiver, type Receiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
@@ -15,7 +15,7 @@ export function testHttp2(name: string, serve: (receiver: Receiver) => Promise<H
     );
 
   describe(`${name} over HTTP/2`, () => {
-    // The first case, because Node gives this warning once.
+    // The first case, because Node emits this warning once.
     it('says nothing of the connection, which is not its own, and no warning is given', async () => {
       await using client = await served();
 

@@ -6,7 +6,6 @@ import type { ReceiverSetup } from './receiver-setup.ts';
 import { receiverUnderTest, type HookboxParts, type ReceiverUnderTest } from './receiver-under-test.ts';
 import { SECRET } from '../helpers/signed-event.ts';
 
-/** Serves a receiver through an adapter, on a port of its own; disposing it ends what connections are left. */
 export type Mount = (
   receiver: ReceiverUnderTest['receiver'],
   setup: Pick<ReceiverSetup, 'bodyReadBefore'>,
@@ -14,7 +13,6 @@ export type Mount = (
 
 const parts: HookboxParts = { ...hookbox, memoryInbox, sqliteInbox };
 
-/** Receivers in the process of the tests, made of hookbox's sources, each behind a server of its own. */
 export function inProcess(mount: Mount): Open {
   return async (setup = {}) => {
     const { receiver, controls } = receiverUnderTest(parts, { secret: [SECRET], ...setup });

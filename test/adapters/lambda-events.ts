@@ -1,16 +1,15 @@
 import type { SignedDelivery } from '../helpers/signed-event.ts';
 
-/** One HTTP request, before a gateway makes an event of it. */
 export interface GatewayRequest extends Pick<SignedDelivery, 'headers'> {
   readonly method?: string;
-  /** as the gateway puts it into the event */
+  /** As the gateway puts it into the event. */
   readonly body: unknown;
   readonly isBase64Encoded?: boolean;
 }
 
 export type Gateway = (request: GatewayRequest) => object;
 
-/** Names as the client has written them, the last value of each; and all values beside it. */
+/** Names as the client wrote them, with the last value of each; and all values beside them. */
 export const restApi: Gateway = ({ method = 'POST', headers, body, isBase64Encoded = false }) => ({
   resource: '/webhooks',
   path: '/webhooks',
@@ -38,10 +37,10 @@ export const restApi: Gateway = ({ method = 'POST', headers, body, isBase64Encod
   isBase64Encoded,
 });
 
-/** An HTTP API whose integration has payload format 1.0: much like a REST API, with a version. */
+/** Payload format 1.0. */
 export const httpApiPayload1: Gateway = (request) => ({ version: '1.0', ...restApi(request) });
 
-/** Names in lower case, the values of one name joined with a comma; a request without a body has no `body`. */
+/** Names in lower case, values joined with a comma; no `body` for a request without one. */
 export const httpApiPayload2: Gateway = (request) => ({
   version: '2.0',
   routeKey: 'POST /webhooks',
@@ -54,7 +53,7 @@ export const functionUrl: Gateway = (request) => ({
   ...payload2(request, 'abcdefghijklmnop.lambda-url.eu-central-1.on.aws'),
 });
 
-/** Names in lower case, the last value of each; a request without a body has an empty one. */
+/** Names in lower case, the last value of each; an empty `body` for a request without one. */
 export const loadBalancer: Gateway = ({ headers, ...request }) => ({
   ...balanced(request),
   headers: lastValues(lowered([...fromLoadBalancer, ...headers])),
@@ -66,7 +65,7 @@ export const loadBalancerMultiValue: Gateway = ({ headers, ...request }) => ({
   multiValueHeaders: allValues(lowered([...fromLoadBalancer, ...headers])),
 });
 
-/** What starts a function and is no HTTP request. */
+/** Events that are no HTTP request. */
 export const OTHER_EVENTS: readonly (readonly [what: string, event: object | null])[] = [
   ['nothing', {}],
   [

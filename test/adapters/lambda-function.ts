@@ -7,13 +7,10 @@ import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
 import { SECRET, type SignedDelivery } from '../helpers/signed-event.ts';
 import type { Answer } from './wire.ts';
 
-/** A function that stores events in memory and has one handler for all of them. */
 export interface Deployed {
   readonly inbox: Inbox;
   readonly log: readonly LogLine[];
-  /** the ids that the handler has finished with */
   readonly ran: readonly unknown[];
-  /** A call by Lambda, which knows no types. */
   readonly call: (event: object | null, context?: FunctionContext) => Promise<HttpResult>;
 }
 
@@ -31,7 +28,6 @@ export function deployed(options: Partial<ReceiverOptions> = {}): Deployed {
   return { inbox, log: lines, ran, call: async (event, context) => handler(event as HttpEvent, context) };
 }
 
-/** What the client sees of a result, whatever the shape it has. */
 export function answerOf({ statusCode, headers, multiValueHeaders, body }: HttpResult): Answer {
   const all = Object.entries(headers ?? multiValueHeaders ?? {});
   return {
@@ -49,7 +45,6 @@ export function asBase64({ headers, body }: SignedDelivery): GatewayRequest {
   return { headers, body: Buffer.from(body).toString('base64'), isBase64Encoded: true };
 }
 
-/** As Lambda's own context does, it counts down. */
 export class Remaining implements FunctionContext {
   readonly #end: number;
 

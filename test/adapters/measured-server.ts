@@ -6,21 +6,19 @@ import { z } from 'zod';
 const hello = z.object({ url: z.string() });
 const sample = z.object({
   rss: z.number(),
-  /** of bodies that came one byte at a time, as the receiver was given them */
+  /** Of bodies that came one byte at a time. */
   chunksOfOneByte: z.number(),
   largerChunks: z.number(),
 });
 
 export type Sample = z.infer<typeof sample>;
 
-/** A server in a process of its own, which says how much memory is resident whenever it is asked. */
 export interface MeasuredServer extends AsyncDisposable {
   readonly url: string;
   rss(): Promise<number>;
   sample(): Promise<Sample>;
 }
 
-/** Starts a module that sends `{ url }` when it listens, and a sample for every message. */
 export async function startMeasured(module: URL): Promise<MeasuredServer> {
   const child = fork(fileURLToPath(module), { execArgv: [] });
   const exited = once(child, 'exit');

@@ -1,4 +1,3 @@
-/** What hookbox/node makes of the connections of a Node server. */
 import { once } from 'node:events';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
@@ -26,7 +25,6 @@ interface Receiving extends ServedNode {
   readonly inbox: Inbox;
 }
 
-/** Serves a receiver, after something else has had the request and the response in its hands. */
 async function receiving(options: Partial<ReceiverOptions> = {}, before?: Listener): Promise<Receiving> {
   const inbox = memoryInbox();
   const handler = webhookHandler(

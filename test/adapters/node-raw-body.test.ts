@@ -1,4 +1,4 @@
-/** What hookbox/node makes of bytes that others have kept: Google Cloud Functions, NestJS, and code that does as they do. */
+/** As Google Cloud Functions and NestJS do. */
 import type { IncomingMessage } from 'node:http';
 import { describe, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
@@ -25,7 +25,6 @@ async function receivingAfter(before: Before): Promise<ServedAfter> {
   return { ...served, inbox, log: lines };
 }
 
-/** Reads the whole body and puts something that was made of it on the request. */
 function keeping(made: (bytes: Buffer) => object): Before {
   return async (request) => {
     const bytes = Buffer.concat((await request.toArray()) as Buffer[]);
@@ -96,7 +95,7 @@ describe.each(['content-length', 'chunked'] as const)(
 
       const answer = await sendInPieces(served.url, { ...event, framing });
 
-      // Or says that it cannot: what has arrived so far is no reason to blame the signature.
+      // The part that has arrived must not blame the signature.
       if (answer.status === 200) expectAccepted(answer, event);
       else expectRefused(answer, BODY_CONSUMED);
     });

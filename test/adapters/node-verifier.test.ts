@@ -12,7 +12,6 @@ import { send } from './wire.ts';
 
 type Handler = (request: VerifiedRequest, response: ServerResponse) => unknown;
 
-/** Every way to say what comes after the verifier. */
 const WAYS: readonly (readonly [how: string, listener: (handler: Handler, options?: VerifierOptions) => Listener])[] = [
   ['with a handler', (handler, options = VERIFYING) => webhookVerifier(options, handler)],
   [

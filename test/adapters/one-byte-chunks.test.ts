@@ -1,4 +1,4 @@
-/** That nobody fills the memory with bodies in chunks of one byte: each costs Node hundreds of bytes until it is let go. */
+/** Node holds hundreds of bytes for each chunk of one byte. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -13,9 +13,8 @@ import { send } from './wire.ts';
 
 const MIB = 1024 * 1024;
 const CONNECTIONS = 200;
-/** A body in more chunks than this, of one byte each, is refused. */
 const MANY_CHUNKS = 4_096;
-/** As much as the service waits, and room for a slow machine. */
+/** The service waits 10 s; a slow machine needs more. */
 const ATTACK_LIMIT_MS = 40_000;
 const CASE_LIMIT_MS = 90_000;
 
@@ -26,7 +25,6 @@ const report = z.object({
   statuses: z.array(z.number()),
 });
 
-/** What came of the connections so far. */
 async function heard(attackers: ChildProcess): Promise<z.infer<typeof report>> {
   const answered = once(attackers, 'message');
   attackers.send('report');
@@ -34,7 +32,6 @@ async function heard(attackers: ChildProcess): Promise<z.infer<typeof report>> {
   return report.parse(said);
 }
 
-/** Delivers one event after the other until all attackers were cut off, or for as long as that may take. */
 async function deliverMeanwhile(url: string, attackers: ChildProcess): Promise<number> {
   const began = performance.now();
   let delivered = 0;
@@ -52,7 +49,7 @@ async function deliverMeanwhile(url: string, attackers: ChildProcess): Promise<n
 describe.each(['node', 'fastify', 'fetch'])('hookbox/%s, in its own process', (name) => {
   it.each([
     ['a signature in the right form', WELL_FORMED[1], [400, 503], CONNECTIONS],
-    ['no signature', '', [401], 0], // whose body the receiver does not read
+    ['no signature', '', [401], 0], // the receiver does not read its body
   ])(
     'grows by at most 128 MiB under 200 connections that send 1 MB in chunks of one byte with %s, and answers the others',
     { timeout: CASE_LIMIT_MS },
@@ -70,11 +67,11 @@ describe.each(['node', 'fastify', 'fetch'])('hookbox/%s, in its own process', (n
         expect(peak - before).toBeLessThan(128 * MIB);
         expect(delivered).toBeGreaterThan(1);
         expect(connections).toBe(CONNECTIONS);
-        expect(written).toBeGreaterThan(CONNECTIONS); // or there was nothing to hold
+        expect(written).toBeGreaterThan(CONNECTIONS);
         const inCrumbs = statuses.filter((status) => status === 400).length;
         expect(chunksOfOneByte).toBeGreaterThanOrEqual(Math.max(least, inCrumbs * (MANY_CHUNKS + 1)));
         expect(largerChunks).toBe(0);
-        // Some are cut before they have read it.
+        // A connection may be cut before the client reads the answer.
         expect(statuses.length).toBeGreaterThan(0);
         expect(statuses.filter((status) => !expected.includes(status))).toEqual([]);
       } finally {

@@ -8,15 +8,13 @@ import type { BodyRead } from '../../src/index.ts';
 import { bodyLimits } from './body-limits.ts';
 import { chunk, chunkedBody, connect, LAST_CHUNK, requestBytes, requestHead, type Connection } from './wire.ts';
 
-/** Well within the time a connection lingers. */
+/** Within the linger time. */
 const SOON_MS = 1_200;
 
 interface Reading extends AsyncDisposable {
   readonly client: Connection;
   readonly url: string;
-  /** How many connections the server still has. */
   readonly connections: () => Promise<number>;
-  /** What the server read from the first request. */
   readonly read: Promise<{ readonly body: BodyRead; readonly incoming: IncomingMessage; readonly tookMs: number }>;
 }
 
@@ -26,7 +24,6 @@ interface Reader {
   readonly before?: (incoming: IncomingMessage) => unknown;
 }
 
-/** A server that reads each request with `nodeBodyReader` and answers how that ended. */
 async function reading({ maxBytes = 1_000, withinMs = 5_000, before }: Reader = {}): Promise<Reading> {
   const { promise: read, resolve } = Promise.withResolvers<Awaited<Reading['read']>>();
   const server = createServer((incoming, outgoing) => {

@@ -14,10 +14,10 @@ import type {
   Tally,
 } from './receiver-setup.ts';
 
-/** The parts of hookbox that a receiver is made of: from its sources, or as a merchant imports them. */
+/** From the sources, or as a merchant imports them. */
 export interface HookboxParts extends Pick<typeof hookbox, 'createReceiver' | 'InboxUnavailableError'> {
   readonly memoryInbox: typeof memoryInbox;
-  /** not on runtimes without files */
+  /** Some runtimes have no files. */
   readonly sqliteInbox?: typeof sqliteInbox;
 }
 
@@ -26,7 +26,7 @@ export interface ReceiverUnderTest {
   readonly controls: Controls;
 }
 
-/** Makes a receiver as the setup says. Uses nothing that only some runtimes have. */
+/** Uses nothing that only some runtimes have. */
 export function receiverUnderTest(parts: HookboxParts, setup: ReceiverSetup): ReceiverUnderTest {
   const { logger, lines } = recordedLog();
   const fault: Fault = { gone: false, waiting: new Set() };
@@ -72,7 +72,7 @@ export function receiverUnderTest(parts: HookboxParts, setup: ReceiverSetup): Re
 
 interface Fault {
   gone: boolean;
-  /** what to call when it is gone; each handler makes a promise of its own, because workerd ties a promise to a request */
+  /** A promise for each handler, because workerd ties a promise to a request. */
   readonly waiting: Set<() => void>;
 }
 

@@ -9,7 +9,7 @@ import {
 import { encodedDelivery, signed, signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
 import type { RequestParts } from './wire.ts';
 
-/** What a verifier with a limit of 1,000 bytes answers itself, each with its answer. */
+/** For a verifier with a limit of 1,000 bytes. */
 export const REFUSED_DELIVERIES: readonly (readonly [
   what: string,
   parts: () => RequestParts,

@@ -3,9 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { serve, type ServerType } from '@hono/node-server';
 import type { Env, Hono } from 'hono';
 
-/** A Hono app on a port of its own. */
 export interface ServedApp extends AsyncDisposable {
-  /** of the route `/webhooks` */
   readonly url: string;
   readonly server: ServerType;
   readonly close: () => Promise<void>;

@@ -6,11 +6,9 @@ import type { Answer } from './wire.ts';
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** A server of node:http on a port of its own. */
 export interface ServedNode extends AsyncDisposable {
-  /** of the path `/webhooks` */
   readonly url: string;
-  /** what the listener threw, or rejected with */
+  /** What the listener threw. */
   readonly thrown: readonly unknown[];
   readonly openSockets: () => Promise<number>;
 }
@@ -39,7 +37,6 @@ export async function serveNode(listener: Listener): Promise<ServedNode> {
   };
 }
 
-/** An HTTP/2 connection without TLS. */
 export interface Http2Client extends AsyncDisposable {
   readonly send: (parts: Http2Parts) => Promise<Answer>;
 }
@@ -48,7 +45,6 @@ export interface Http2Parts {
   readonly method?: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array;
-  /** the body never ends */
   readonly unended?: boolean;
 }
 
@@ -60,7 +56,7 @@ export async function connectHttp2(url: string): Promise<Http2Client> {
     async send({ method = 'POST', headers = [], body = new Uint8Array(), unended = false }) {
       const lowered = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
       const stream = session.request({ ...lowered, ':method': method, ':path': pathname });
-      stream.on('error', () => {}); // a stream that is closed while it is written to still has its answer
+      stream.on('error', () => {}); // a stream that closes during a write still has its answer
       if (unended) stream.write(body);
       else if (!stream.writableEnded) stream.end(body); // a GET ends by itself
       let answered: IncomingHttpHeaders = {};
@@ -81,9 +77,8 @@ export async function connectHttp2(url: string): Promise<Http2Client> {
   };
 }
 
-/** A listener that speaks HTTP/2 through Node's compatibility API, and a client that is connected to it. */
 export async function serveHttp2(listener: Listener): Promise<Http2Client> {
-  // The compatibility API is what its name says, whatever the types say.
+  // The types of the compatibility API differ.
   const server = createHttp2Server((request, response) => listener(request as never, response as never));
   const client = await connectHttp2(`http://127.0.0.1:${await portOf(server)}/webhooks`);
   return {
@@ -101,14 +96,13 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Runs something and tells which warnings the process was given. */
 export async function warningsDuring(run: () => Promise<unknown>): Promise<readonly Error[]> {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): void => void warnings.push(warning);
   process.on('warning', onWarning);
   try {
     await run();
-    await new Promise(setImmediate); // they are emitted a tick later
+    await new Promise(setImmediate);
   } finally {
     process.off('warning', onWarning);
   }

@@ -1,4 +1,3 @@
-/** What every `webhookVerifier` does, whatever framework it is made for. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { ConfigurationError, isKnown, type VerifiedDelivery, type VerifierOptions } from '../../src/index.ts';
@@ -8,12 +7,12 @@ import { expectRefused, UNAVAILABLE } from './expected-answer.ts';
 import { REFUSED_DELIVERIES } from './rejected-deliveries.ts';
 import type { Answer, RequestParts } from './wire.ts';
 
-/** The application's code behind the verifier; its text is answered with 202. */
+/** The application's code; its text is answered with 202. */
 export type Next = (verified: Pick<VerifiedDelivery, 'event' | 'body'>) => string | Promise<string>;
 
 export interface ServedVerifier extends AsyncDisposable {
   readonly send: (parts: RequestParts) => Promise<Answer>;
-  /** what reached the caller of the verifier, or the app's error handler */
+  /** What reached the caller of the verifier, or the app's error handler. */
   readonly thrown?: readonly unknown[];
 }
 
@@ -89,7 +88,6 @@ export function testVerifier(
   });
 }
 
-/** Ways in which the application's code fails. */
 export const FAILING: readonly (readonly [how: string, fail: () => Promise<never>])[] = [
   [
     'throws',

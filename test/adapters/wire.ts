@@ -2,38 +2,30 @@ import { connect as openSocket, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** One HTTP/1.1 answer as it came over the wire. */
 export interface Answer {
   readonly status: number;
-  /** by name in lower case; a name that came twice has its values joined with a comma */
+  /** By lower-case name; repeated values are joined with a comma. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/**
- * A client that speaks HTTP/1.1 by hand, because the cases are about what ordinary clients hide: where a body is split,
- * what follows it, when the connection ends. It keeps its own half open when the server closes the other.
- */
+/** Speaks HTTP/1.1 by hand, because clients hide where a body is split and when a connection ends. Keeps its half open. */
 export interface Connection extends AsyncDisposable {
   readonly socket: Socket;
-  /** Resolves when the kernel has taken the bytes, or when there is nobody left to send them to. */
+  /** Resolves when the kernel has taken the bytes, or the socket is closed. */
   write(part: Uint8Array | string): Promise<void>;
-  /**
-   * Writes everything before it reads anything, piece by piece as over a network, where a server that closes too soon
-   * resets the connection under the client's hands and takes the answer with it.
-   */
+  /** Writes slowly, as over a network: a server that closes too soon resets the connection and the answer is lost. */
   writeBeforeReading(bytes: Uint8Array): Promise<void>;
-  /** The next answer, an interim one (1xx) too; rejects when the connection ends before it is complete. */
+  /** An interim answer (1xx) counts. Rejects when the connection ends first. */
   answer(of?: 'HEAD'): Promise<Answer>;
-  /** Resolves when the server sends nothing more: it has closed its half, or reset the connection. */
+  /** The server closed its half, or reset the connection. */
   readonly ended: Promise<void>;
-  /** Resolves when nothing is left of the connection. */
   readonly closed: Promise<void>;
-  /** Resets the connection, as a client that crashes does. */
+  /** Resets the connection. */
   abort(): void;
 }
 
-/** How much goes out at a time, and how long a client then waits, so that it is slower than a loopback. */
+/** Slower than a loopback. */
 const PIECE = { bytes: 50_000, pauseMs: 2 };
 
 export async function connect(url: string): Promise<Connection> {
@@ -53,7 +45,7 @@ export async function connect(url: string): Promise<Connection> {
     socket.once('close', end);
   });
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-  socket.on('error', () => {}); // a reset shows in `closed` and in answers that do not come
+  socket.on('error', () => {}); // a reset shows in `closed` and in missing answers
   socket.on('data', (part: Buffer) => {
     received = Buffer.concat([received, part]);
     wake();
@@ -61,7 +53,7 @@ export async function connect(url: string): Promise<Connection> {
 
   async function write(part: Uint8Array | string): Promise<void> {
     if (socket.destroyed) return;
-    // Not the callback alone: it is never called for what was still waiting when the socket was reset.
+    // After a reset, the callback is never called for waiting bytes.
     await Promise.race([new Promise((resolve) => socket.write(part, resolve)), closed]);
   }
 
@@ -104,17 +96,16 @@ export interface RequestParts {
   readonly method?: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array;
-  /** how the body is framed; `none` sends neither header */
+  /** `none` sends neither header. */
   readonly framing?: 'content-length' | 'chunked' | 'none';
 }
 
-/** The bytes of one request. */
 export function requestBytes(url: string, parts: RequestParts = {}): Buffer {
   const { body = new Uint8Array(), framing = 'content-length' } = parts;
   return Buffer.concat([requestHead(url, parts), framing === 'chunked' ? chunkedBody([body]) : body]);
 }
 
-/** Everything before the body; with `content-length` the length is that of the whole body. */
+/** `content-length` is that of the whole body. */
 export function requestHead(url: string, parts: RequestParts = {}): Buffer {
   const { method = 'POST', headers = [], body = new Uint8Array(), framing = 'content-length' } = parts;
   const { host, pathname, search } = new URL(url);
@@ -127,7 +118,6 @@ export function requestHead(url: string, parts: RequestParts = {}): Buffer {
 
 export const LAST_CHUNK = '0\r\n\r\n';
 
-/** A whole chunked body, a chunk for each part that is not empty. */
 export function chunkedBody(parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([...parts.filter((part) => part.byteLength > 0).map(chunk), Buffer.from(LAST_CHUNK)]);
 }
@@ -136,10 +126,9 @@ export function chunk(part: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${part.byteLength.toString(16)}\r\n`), part, Buffer.from('\r\n')]);
 }
 
-/** One request on a connection of its own. */
 export async function send(url: string, parts: RequestParts = {}): Promise<Answer> {
   await using connection = await connect(url);
-  // Not waited for: a client that writes everything before it reads is a case of its own.
+  // Not awaited: to write everything before reading is another case.
   void connection.write(requestBytes(url, parts));
   return await connection.answer(parts.method === 'HEAD' ? 'HEAD' : undefined);
 }

@@ -1,10 +1,9 @@
-/** Events as gateways hand them to a function, of a delivery to a host. */
 import * as gateways from '../adapters/lambda-events.ts';
 import type { SignedOrder } from './deliveries.ts';
 
 export interface Request extends Pick<SignedOrder, 'body' | 'headers'> {
   readonly method?: string;
-  /** the body in base64, flagged: what gateways do with a binary body */
+  /** In base64 with its flag, as gateways do with a binary body. */
   readonly base64?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** Another process, whose lines may come later than the answers they are about. */
+/** Lines of another process may come later than its answers. */
 interface HasConsole {
   output(): string;
 }

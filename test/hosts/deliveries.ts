@@ -6,7 +6,7 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { SECRET } from './secret.ts';
 import type { RunningServer } from './server.ts';
 
-/** What is refused is refused at once, long before any deadline. */
+/** Long before any deadline. */
 const AT_ONCE_MS = 4_000;
 
 export interface SignedOrder {
@@ -21,7 +21,7 @@ export interface Answer {
   readonly tookMs: number;
 }
 
-/** An order that shows whoever parses it and writes it again, or takes its bytes for latin1. */
+/** Exposes a host that rewrites the body or reads it as latin1. */
 export function signedOrder(padding = 0, type = 'order.confirmed'): SignedOrder {
   const id = `evt_${randomUUID()}`;
   const note = `"special_instructions":"Käse, bitte 🧀"${padding > 0 ? `,"padding":"${'x'.repeat(padding)}"` : ''}`;
@@ -32,7 +32,6 @@ export function signedOrder(padding = 0, type = 'order.confirmed'): SignedOrder 
   return { id, body, headers: { 'Content-Type': 'application/json', 'X-Signature': signBody(body, SECRET) } };
 }
 
-/** The same order as somebody without the secret would send it. */
 export function forged(order: SignedOrder): SignedOrder {
   return { ...order, headers: { ...order.headers, 'X-Signature': signBody(order.body, 'another secret') } };
 }
@@ -44,7 +43,6 @@ export async function send(url: string, { body, headers }: SignedOrder): Promise
   return { status: answer.status, text, tookMs: performance.now() - start };
 }
 
-/** A server that stores: once, only what is authentic, and byte for byte. */
 export async function expectStores(server: Pick<RunningServer, 'url' | 'database'>): Promise<void> {
   const { url, database } = server;
   const order = signedOrder();
@@ -79,7 +77,6 @@ export async function expectForgeryRefused(url: string): Promise<void> {
   }
 }
 
-/** A host on which something has read the body before hookbox: told so at once, with what to change in the log. */
 export async function expectConsumed(server: RunningServer, fix: string): Promise<void> {
   for (const order of [signedOrder(), forged(signedOrder())]) {
     const answer = await send(server.url, order);

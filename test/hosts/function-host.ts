@@ -13,7 +13,6 @@ export interface WebRequest {
   readonly body?: Uint8Array<ArrayBuffer>;
 }
 
-/** A call of what a module exports under a name: as it is, as Lambda makes it, or with a web request. */
 export type FunctionCall = { readonly name: string } & (PlainCall | LambdaCall | { readonly web: WebRequest });
 
 export interface PlainCall {
@@ -30,22 +29,19 @@ export type FunctionReply = { readonly value: unknown } | { readonly error: stri
 export interface WebAnswer {
   readonly status: number;
   readonly text: string;
-  /** how many promises were given to waitUntil; all of them have settled */
+  /** Promises given to `waitUntil`; all have settled. */
   readonly waitedFor: number;
 }
 
-/** A queue that the examples reach through their own client. */
+/** The examples reach it through their own client. */
 export interface FakeQueue {
   readonly env: Readonly<Record<string, string>>;
   messages(): string[];
-  /** Makes every send fail, or work again. */
   setDown(down: boolean): void;
 }
 
-/** A merchant's function in a process of its own, with the variables that its host sets. */
 export interface FunctionHost extends AsyncDisposable {
   readonly queue: FakeQueue;
-  /** @throws when the function has thrown */
   call(call: FunctionCall): Promise<unknown>;
   output(): string;
 }

@@ -1,4 +1,4 @@
-/** What a host of functions does: loads the merchant's module once, then calls it for each request. Forked by function-host.ts. */
+/** As a host of functions: loads the module once, then calls it for each request. */
 import { pathToFileURL } from 'node:url';
 import type { FunctionCall, FunctionReply, LambdaCall, PlainCall, WebRequest } from './function-host.ts';
 
@@ -14,7 +14,7 @@ async function answer({ name, ...call }: FunctionCall): Promise<void> {
   try {
     reply = { value: 'web' in call ? await web(exported, call.web) : await exported(...parametersOf(call)) };
   } catch (failure) {
-    // What the host then answers with a 500 of its own.
+    // The host answers 500.
     reply = { error: String(failure) };
   }
   process.send?.(reply);

@@ -1,4 +1,4 @@
-/** Each file of examples/, which docs/adapters.md shows, on the real host. */
+/** Each file of examples/ on its real host. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blockCount, blockNames, unused } from './page.ts';
 import { createProject, type Project } from './project.ts';

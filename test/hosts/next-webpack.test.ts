@@ -1,4 +1,4 @@
-/** Next.js as webpack builds it, which takes twice as long as Turbopack. */
+/** webpack takes twice as long as Turbopack. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { part } from '../helpers/parts.ts';
@@ -8,7 +8,7 @@ import { run } from './server.ts';
 import { expectStandalone } from './suites/bundled.ts';
 
 const ROUTES = ['lib/receiver.js', 'lib/page.js', 'app/webhooks/route.js', 'app/ops/[[...path]]/route.js'];
-/** What takes long and shows nothing here is left out. */
+/** Without slow steps that do not matter here. */
 const CONFIG = `export default {
   output: 'standalone',
   outputFileTracingRoot: ${JSON.stringify(ROOT)},

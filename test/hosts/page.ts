@@ -1,23 +1,22 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The host's code: merchants read it, and it runs here as it stands. */
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
 const FENCE = /^```(?<language>\w+)\n(?:\/\/|#) (?<name>.+)\n(?<code>[\s\S]*?)^```$/gm;
 const ALL = /^```\w+$/gm;
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
-/** From here on, test/guides.test.ts leaves docs/typescript.md to the tests of hosts. */
+/** test/guides.test.ts leaves the rest of docs/typescript.md to these tests. */
 const BUNDLING = '## Bundle with esbuild';
 const typescript = page('typescript');
-// Last, as of two blocks with one title the last counts.
+// Last, because the last of two blocks with one title counts.
 const markdown = [
   page('adapters'),
   page('signature-does-not-match'),
   typescript.slice(typescript.indexOf(BUNDLING)),
 ].join('\n');
 const named = [...markdown.matchAll(FENCE)].map(({ groups: { name = '', code = '' } = {} }) => [name, code] as const);
-/** Blocks with a title. The others show lines of a file, as test/docs.test.ts sees to it. */
+/** The others show lines of a file; test/docs.test.ts checks them. */
 const blocks = new Map(named.filter(([name]) => !name.startsWith('examples/')));
 const files = new Map(
   globSync('**/*.{mjs,js,ts,jsonc}', { cwd: EXAMPLES }).map((name) => [
@@ -27,12 +26,10 @@ const files = new Map(
 );
 const used = new Set<string>();
 
-/** How many blocks the pages have, also those that begin with no name. */
 export const blockCount = (markdown.match(ALL) ?? []).length;
-/** Their first lines, which are comments: a title, or the file whose lines they show. */
+/** A title, or the file whose lines they show. */
 export const blockNames: readonly string[] = named.map(([name]) => name);
 
-/** A file of examples/, or a block of the pages by its title. */
 export function example(name: string): string {
   const code = files.get(name) ?? blocks.get(name);
   if (code === undefined) throw new Error(`there is no examples/${name}, and no block that begins with this comment`);
@@ -40,7 +37,7 @@ export function example(name: string): string {
   return code;
 }
 
-/** A piece of code in a sentence of the page, by how it begins. */
+/** Code within a sentence, by its beginning. */
 export function inlineCode(start: string): string {
   const code = [...markdown.matchAll(/`([^`\n]+)`/g)]
     .map(([, text = '']) => text)
@@ -49,7 +46,7 @@ export function inlineCode(start: string): string {
   return code;
 }
 
-/** The rows of the table under a heading of docs/answers.md, without its head. */
+/** The rows of a table of docs/answers.md. */
 export function rowsUnder(heading: string): readonly (readonly string[])[] {
   const answers = readFileSync(new URL('../../docs/answers.md', import.meta.url), 'utf8');
   const section = answers.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
@@ -62,12 +59,11 @@ export function rowsUnder(heading: string): readonly (readonly string[])[] {
   );
 }
 
-/** Files and blocks that no test has asked for. The demo is run by test/cli. */
+/** test/cli runs the demo. */
 export function unused(): string[] {
   return [...files.keys(), ...blocks.keys()].filter((name) => !used.has(name) && !name.startsWith('demo/'));
 }
 
-/** The same code with something else in it, for what the page warns of. */
 export function changed(code: string, ...changes: readonly (readonly [from: string, to: string])[]): string {
   let result = code;
   for (const [from, to] of changes) {

@@ -7,7 +7,7 @@ import { part } from '../helpers/parts.ts';
 import { ownFolder } from '../helpers/scratch-folder.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Git and the linters pass over folders of this name, and TypeScript over those that begin with a dot. */
+/** Git and the linters skip folders of this name, and TypeScript those that begin with a dot. */
 const FOLDERS = fileURLToPath(new URL('../parts/dist', import.meta.url));
 
 const OF_THE_ROOT = ['better-sqlite3', 'zod', 'express', 'fastify', 'hono', '@hono/node-server', 'pg'];
@@ -24,15 +24,13 @@ const OF_THE_PARTS = [
   'reflect-metadata',
   'rxjs',
 ];
-/** What talks to a cloud; each puts into the file QUEUE_FILE what it was given, or throws while QUEUE_FILE.down is there. */
+/** Each writes what it gets into QUEUE_FILE, or throws while QUEUE_FILE.down exists. */
 const FAKES = { '@aws-sdk/client-sqs': 'sqs', '@google-cloud/pubsub': 'pubsub', '@vercel/functions': 'vercel' };
 
-/** A merchant's project with hookbox installed from its package, and the frameworks beside it. */
 export interface Project {
   readonly folder: string;
-  /** Writes a file, whose folder is made; answers its path. */
   write(name: string, content: string): string;
-  /** Makes `import 'as'` in the files of a folder bring another package of test/parts. */
+  /** Makes `import 'as'` in a folder import another package of test/parts. */
   alias(folder: string, as: string, name: string): void;
   remove(): void;
 }
@@ -40,7 +38,7 @@ export interface Project {
 export function createProject(): Project {
   mkdirSync(FOLDERS, { recursive: true });
   const folder = mkdtempSync(join(FOLDERS, '.hosts-'));
-  // What Node compiles of a project that is gone after the tests goes with it, in memory: each module would be a file.
+  // The cache of compiled modules is removed with the project.
   const compiled = ownFolder();
   process.env['NODE_COMPILE_CACHE'] = compiled.path;
   const project: Project = {
@@ -71,7 +69,7 @@ export function createProject(): Project {
   return project;
 }
 
-/** As npm does it: the packed files, in a folder of their own. */
+/** As npm does. */
 function installHookbox(folder: string): void {
   const packed = packInto(folder);
   const target = join(folder, 'node_modules/hookbox');

@@ -7,7 +7,7 @@ import type { RunningServer } from './server.ts';
 const READY = 'says that it is ready';
 const NO_THREAD = 'the inbox runs without its thread';
 
-/** Loaded before a server's own code: tells on its console of each thread that was started and has found its file. */
+/** Logs each thread that was started and has found its file. */
 const TELLS_OF_THREADS = `import { syncBuiltinESMExports } from 'node:module';
 import workerThreads from 'node:worker_threads';
 
@@ -22,19 +22,17 @@ workerThreads.Worker = class extends Worker {
 };
 syncBuiltinESMExports();`;
 
-/** The environment of a server that tells of its threads. */
 export function tellingOfThreads(project: Project): Readonly<Record<string, string>> {
   return { NODE_OPTIONS: `--import ${project.write('tells-of-threads.mjs', TELLS_OF_THREADS)}` };
 }
 
-/** It stores in a thread of the inbox's own. */
 export async function expectThread(server: RunningServer): Promise<void> {
   await expectStores(server);
   await expectConsole(server).toContain(`hookbox writer-thread ${READY}`);
   expect(server.output()).not.toContain(NO_THREAD);
 }
 
-/** It stores on its event loop, as the file of the thread was lost, and says so once. */
+/** The file of the thread was lost. */
 export async function expectNoThread(server: RunningServer): Promise<void> {
   await expectStores(server);
   await expectConsole(server).toContain(NO_THREAD);

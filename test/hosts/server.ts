@@ -13,11 +13,9 @@ export type Command = readonly [program: string, ...args: string[]];
 export interface RunningServer extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** the file that HOOKBOX_DB names */
   readonly database: string;
-  /** what it has written to its console so far */
   output(): string;
-  /** Resolves with its exit code when it has ended; with a signal it is told to. */
+  /** Resolves with the exit code; sends the signal first. */
   ended(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -30,7 +28,6 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 const START_LIMIT_MS = 20_000;
 
-/** Runs a command of a merchant to its end. */
 export async function run([program, ...args]: Command, cwd: string, env: Variables = {}): Promise<Finished> {
   const child = spawn(program, args, { cwd, env: variables(env) });
   let output = '';
@@ -42,7 +39,6 @@ export async function run([program, ...args]: Command, cwd: string, env: Variabl
   return { code: child.exitCode, output };
 }
 
-/** Starts a server of a merchant's project on a port and a database file of its own. */
 export async function startServer(
   project: Project,
   [program, ...args]: Command,
@@ -88,7 +84,7 @@ export async function startServer(
   return server;
 }
 
-/** Those of this process without what vitest adds, so that a host is not taken for a test. */
+/** Without vitest's, so that a host does not take itself for a test. */
 function variables(more: Variables): NodeJS.ProcessEnv {
   const { VITEST: _, NODE_ENV: __, ...kept } = process.env;
   return { ...kept, SIGNING_SECRET: SECRET, ...more };

@@ -5,7 +5,6 @@ import { readingRoom, type Reading } from '../../src/receive/body-memory.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Adds so many bytes, in chunks of 1 KiB; how that ended. */
 function fill(reading: Reading, bytes: number): ReturnType<Reading['add']> {
   for (let size = 0; size < bytes; size += KIB) {
     const full = reading.add(new Uint8Array(Math.min(KIB, bytes - size)));
@@ -27,11 +26,11 @@ describe('a body that is put together', () => {
           reading.expect(announced === 'right' ? all.byteLength : announced);
           for (const chunk of chunks) {
             expect(reading.add(chunk)).toBeNull();
-            chunk.fill(0xee); // a server may use its memory again
+            chunk.fill(0xee); // a server may reuse its memory
           }
           const bytes = reading.bytes();
           expect(Buffer.from(bytes).equals(all)).toBe(true);
-          // Nothing beside it is kept by whoever keeps it.
+          // The rest of a larger buffer would be kept, too.
           expect(bytes.buffer.byteLength).toBe(all.byteLength);
           expect(room.held).toBe(all.byteLength);
         },

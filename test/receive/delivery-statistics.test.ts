@@ -14,7 +14,6 @@ const encode = (text: string) => new TextEncoder().encode(text);
 const eventBody = (id: string, type = 'order.ready') =>
   encode(JSON.stringify({ id, type, created: '2026-01-01T00:00:00Z', data: { id: 'ord_1' } }));
 
-/** A receiver over a file, and what its tables hold once it is closed. */
 function receiving() {
   const file = scratchFile();
   const inbox = sqliteInbox(file);

@@ -14,7 +14,7 @@ import { orderEvent, store } from '../helpers/order-event.ts';
 const secret = 'the-secret-4711';
 const key = { endpoint: 'default', id: 'evt' };
 
-/** Rules that name nothing, as merchants' JavaScript may have them, each with what the log says of it. */
+/** With the words in the log. */
 const USELESS: readonly (readonly [what: string, rule: () => unknown, why: string])[] = [
   ['returns undefined', () => undefined, 'returned undefined'],
   ['returns a number', () => 42, 'returned a number'],
@@ -55,7 +55,6 @@ const USELESS: readonly (readonly [what: string, rule: () => unknown, why: strin
   ],
 ];
 
-/** What no rule of a merchant may bring about, whoever asks it. */
 function watchForRejections(): void {
   const rejections: unknown[] = [];
   const note = (rejection: unknown): void => void rejections.push(rejection);

@@ -99,7 +99,6 @@ describe('onSilent', () => {
     await clock.advance(9 * HOUR);
     expect(told).toMatchObject([{ endpoint: 'default', silentAfterMs: HOUR, lastReceivedAt: expect.any(Date) }]);
     expect(told[0]?.silentForMs).toBeGreaterThanOrEqual(HOUR);
-    // A redelivery is a sign of life, too.
     await deliver(event('evt_1'));
     await clock.advance(1.2 * HOUR);
     expect(told).toHaveLength(2);
@@ -131,7 +130,7 @@ describe('onSilent', () => {
   it('is told of its own endpoint, however much comes at others', async () => {
     await using inbox = sqliteInbox(scratchFile());
     const operations = operationsOf(inbox);
-    /** A page of a search ends after some thousand events; here after three. */
+    /** A page ends after three events instead of thousands. */
     const search: Operations['search'] = async (filter, page) => {
       const above = page.before ?? Infinity;
       const all = (await operations.search({}, { limit: 100 })).events.filter(({ seq }) => seq < above);
@@ -147,7 +146,7 @@ describe('onSilent', () => {
         await inbox.accept({ ...orderEvent(`evt_${stored++}`), endpoint: 'busy' }, later());
       }
     };
-    // Another process receives for both, and this one has to look for its own beneath those of the other.
+    // This process must find its event beneath those of the other.
     for (let n = 0; n < 3; n += 1) {
       await inbox.accept(orderEvent(`own_${n}`, { receivedAt: START + n }), later());
       await others(7);
@@ -155,7 +154,7 @@ describe('onSilent', () => {
       await others(1);
     }
     expect(told).toEqual([]);
-    // It goes silent while its newest event sinks out of sight.
+    // Its newest event sinks below the first page.
     for (let n = 0; n < 6; n += 1) {
       await clock.advance(0.2 * HOUR);
       await others(4);

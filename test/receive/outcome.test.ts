@@ -9,7 +9,7 @@ const CLOSE = { Connection: 'close' };
 
 type Row = readonly [ErrorOutcome['kind'], ErrorOutcome['status'], ErrorOutcome['code'], Record<string, string>];
 
-/** The table of docs/answers.md, row by row, with the reasons behind each answer. */
+/** docs/answers.md, with the reasons behind each answer. */
 const TABLE: Readonly<Record<Reason, Row>> = {
   'signature-missing': ['rejected', 401, 'INVALID_SIGNATURE', {}],
   'signature-malformed': ['rejected', 401, 'INVALID_SIGNATURE', {}],
@@ -82,7 +82,7 @@ describe('a refusal', () => {
   });
 });
 
-/** Without a line in the log, or with one of another kind. */
+/** No line in the log, or one of another kind. */
 const NOT_LOGGED: ReadonlySet<Reason> = new Set([
   'handler-late',
   'body-incomplete',

@@ -33,7 +33,6 @@ function signed(body: Uint8Array): Delivery {
   return { body, signature: signBody(body, secret) };
 }
 
-/** An inbox that cannot do the one thing a receiver needs of it. */
 function inboxWhose(accept: Inbox['accept']): Inbox {
   return { ...memoryInbox(), accept };
 }
@@ -154,7 +153,7 @@ describe('a delivery that is not accepted', () => {
   const retry = { 'Retry-After': '5' };
   const close = { Connection: 'close' };
 
-  /** The answers of docs/answers.md, in the words of HTTP. */
+  /** docs/answers.md */
   const table: readonly (readonly [string, Delivery, number, string, Record<string, string>])[] = [
     ['without a signature', { body, signature: undefined }, 401, 'INVALID_SIGNATURE', {}],
     ['with a malformed signature', { body, signature: right.toUpperCase() }, 401, 'INVALID_SIGNATURE', {}],
@@ -318,7 +317,7 @@ describe('receive never rejects', () => {
     const receiver = receiving({ inbox, endpoint: 'shop-2' });
     const again = 'the inbox stores deliveries again';
     await receiver.receive(signed(body));
-    await receiver.receive({ body, signature: 'forged' }); // it asks the inbox for nothing
+    await receiver.receive({ body, signature: 'forged' }); // it does not ask the inbox
     await receiver.receive(signed(body));
     expect(lines.filter(({ message }) => message === again)).toEqual([]);
     isFailing = false;
@@ -384,7 +383,7 @@ describe('the deadline', () => {
     });
     const outcome = await receiving({ inbox, deadlineMs: 20 }).receive(signed(body));
     expect(outcome).toMatchObject({ status: 503, reason: 'deadline' });
-    await sleep(80); // an unhandled rejection would end the test run
+    await sleep(80); // an unhandled rejection would end the run
   });
 
   it('holds for a body reader that hangs, too', async () => {
@@ -458,7 +457,7 @@ describe('the deadline', () => {
     const inbox = inboxWhose(async (event, deadline) => {
       const acceptance = await memory.accept(event, deadline);
       const heard = new Promise((resolve) => port2.once('message', resolve));
-      // Not among the timers: what is said there is heard before the next of them anyway.
+      // Messages arrive before the next timer anyway.
       await new Promise((resolve) => void setImmediate(resolve));
       port1.postMessage('stored');
       for (const end = performance.now() + 60; performance.now() < end;);
@@ -742,7 +741,7 @@ describe('answers and logs', () => {
       ];
       for (const delivery of deliveries) {
         for (const inbox of [memoryInbox(), failing]) {
-          // A receiver each, so that no line is throttled.
+          // A receiver each, because lines are throttled.
           const receiver = createReceiver({
             secret: marked,
             inbox,
@@ -773,7 +772,7 @@ describe('answers and logs', () => {
     for (let sent = 0; sent < 10_000; sent += 1) statuses.add((await receiver.receive(forged)).status);
     expect([...statuses]).toEqual([401]);
     expect(lines.length).toBeGreaterThanOrEqual(1);
-    // One in ten seconds, however slow the machine is.
+    // One in ten seconds.
     expect(lines.length).toBeLessThanOrEqual(3);
     expect(lines[0]?.facts).toMatchObject({ reason: 'signature-mismatch', suppressed: 0 });
   });

@@ -23,7 +23,6 @@ const REMOTE = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) };
 const HEADERS = { traceparent: `00-${REMOTE.traceId}-${REMOTE.spanId}-01`, tracestate: 'shop=7' };
 const exporter = new InMemorySpanExporter();
 
-/** As an SDK for Node registers one. */
 class AsyncContexts implements api.ContextManager {
   readonly #storage = new AsyncLocalStorage<api.Context>();
   active = (): api.Context => this.#storage.getStore() ?? api.ROOT_CONTEXT;
@@ -34,7 +33,6 @@ class AsyncContexts implements api.ContextManager {
   disable = (): this => this;
 }
 
-/** The propagator of W3C headers, as the SDK has it. */
 const w3c: api.TextMapPropagator = {
   fields: () => ['traceparent', 'tracestate'],
   inject() {},
@@ -76,7 +74,6 @@ function receiving(options: Partial<ReceiverOptions> = {}) {
   return receiver;
 }
 
-/** Handles what waits, and what it has traced. */
 async function handled(
   inbox: Inbox,
   id: string,
@@ -135,7 +132,7 @@ describe('spans', () => {
       'hookbox.attempt': 1,
       'hookbox.outcome': 'processed',
     });
-    // A trace of its own, with a link: it may run hours later.
+    // It may run hours later.
     expect(handle.parentSpanContext).toBeUndefined();
     expect(handle.spanContext().traceId).not.toBe(REMOTE.traceId);
     const [link] = handle.links;

@@ -1,4 +1,3 @@
-/** An inbox is kept in order for operators by whoever is there: a processor, or a receiver where none runs. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';

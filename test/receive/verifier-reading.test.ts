@@ -1,4 +1,3 @@
-/** What a verifier holds of bodies whose senders it does not know yet: bounded over all deliveries, and given back. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { BodyBuffer, BodyLimits, BodyRead, BodyReader } from '../../src/receive/delivery.ts';
@@ -43,7 +42,6 @@ async function reasonOf(result: Promise<object>): Promise<string> {
   return isErrorOutcome(ended) ? ended.reason : 'verified';
 }
 
-/** A body that fills all the room there is. */
 function largest(verifier: Verifier): Promise<string> {
   const body = eventOfSize(LIMIT);
   return reasonOf(verifier.verify({ body: reads(body, complete), signature: signBody(body, secret) }));
@@ -52,7 +50,7 @@ function largest(verifier: Verifier): Promise<string> {
 const half = eventOfSize(LIMIT / 2);
 const never = new Promise<never>(() => {});
 
-/** Each leaves half of the room taken if it is forgotten. */
+/** Each leaks half of the memory if it is forgotten. */
 const ENDS: readonly (readonly [how: string, body: BodyReader | Uint8Array, signature: string, ended: string])[] = [
   ['verified', reads(half, complete), signBody(half, secret), 'verified'],
   ['verified, as bytes', half, signBody(half, secret), 'verified'],
@@ -115,7 +113,7 @@ describe('the room for bodies that are being read', () => {
         return complete({ buffer });
       },
     });
-    // The newer one waits for the rest of its body, which never comes.
+    // The rest of the newer body never comes.
     const young = verifier.verify({
       signature: WELL_FORMED,
       body: reads(eventOfSize(50 * KIB), async ({ late }) => ({ ended: await late })),

@@ -46,7 +46,7 @@ describe('what goes through', () => {
       event: { type: 'order.ready', data: { total: 30.05 } },
     });
     expect(result.body).toEqual(ready);
-    expect(result.body.buffer).not.toBe(ready.buffer); // whatever the caller does with its buffer
+    expect(result.body.buffer).not.toBe(ready.buffer);
     expect(result.facts).toEqual({ type: 'order.ready', created: { ms: Date.UTC(2026, 2, 14, 8, 22, 30), ns: 0 } });
     expect(lines).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe('what goes through', () => {
   );
 });
 
-/** What programs between the service and hookbox do to a body (docs/signature-does-not-match.md). */
+/** docs/signature-does-not-match.md */
 const CHANGES: readonly (readonly [how: string, change: (body: string) => Uint8Array])[] = [
   ['parsed and written again', (body) => Buffer.from(JSON.stringify(JSON.parse(body)))],
   ['a byte order mark', (body) => Buffer.from(`\uFEFF${body}`)],
@@ -316,7 +316,6 @@ describe('unsafeUnsigned', () => {
   });
 });
 
-/** On a clock that stands still. */
 function msUntilDeadline(options: Partial<VerifierOptions>, host: HostLimits = {}): number {
   vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
   try {

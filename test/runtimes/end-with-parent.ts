@@ -1,4 +1,4 @@
-/** Ends this process when the one that started it is gone, however that ended. */
+/** Also if the parent was killed. */
 export function endWithParent(): void {
   process.stdin.once('end', () => process.exit());
   process.stdin.resume();

@@ -4,7 +4,6 @@ import { receivers } from './receivers.ts';
 import type { HookboxChecks } from './vector-check.ts';
 import { VERIFIER_SECRET } from './verifier-secret.ts';
 
-/** All that is asked of a server under test, for runtimes that serve `Request` and `Response`. */
 export function fetchServer(
   parts: HookboxParts & HookboxChecks,
   { webhookHandler, webhookVerifier }: typeof adapter,

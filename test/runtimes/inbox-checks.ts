@@ -1,7 +1,4 @@
-/**
- * The essential part of what `test/inbox` and `test/processing` ask of an inbox in SQLite. It runs inside of the runtime
- * under test, so it needs no test runner.
- */
+/** The essential part of test/inbox and test/processing, without a test runner. */
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,16 +11,12 @@ import { incoming, invalidIncoming, later, severalIncoming } from '../helpers/in
 import { orderBody } from '../helpers/order-delivery.ts';
 import type { StartedThread } from './started-threads.ts';
 
-/** A file that is not there yet, and the ways to open it as the placement under test says. */
 export interface Site {
   readonly file: string;
-  /** Closed after the check, if not before. */
   readonly open: (options?: { readonly maxWaiting?: number }) => Inbox;
-  /** on a connection of the merchant's, which is closed then, too */
   readonly openOn: (database: SqliteDatabase) => Inbox;
   readonly Database: typeof Database;
   readonly hookbox: Pick<typeof hookbox, 'createProcessor'> & Pick<typeof ops, 'listEvents' | 'exportEvents'>;
-  /** those of this site */
   readonly threads: readonly StartedThread[];
   readonly placement: Placement;
 }
@@ -39,7 +32,6 @@ const REPLACED = { result: 'duplicate', conflict: false, replaced: true };
 const PER_CLIENT = 50;
 const CLAIM = { endpoints: '*', types: '*', leaseMs: 60_000, ordered: true } as const;
 
-/** By what each says. */
 export const inboxChecks: Readonly<Record<string, (site: Site) => Promise<void>>> = {
   async 'an event is stored once, and comes back as it was'({ open }) {
     const inbox = open();
@@ -205,7 +197,7 @@ export const inboxChecks: Readonly<Record<string, (site: Site) => Promise<void>>
       watched = copying;
     }
     assert.equal(watched !== undefined, placement === 'thread');
-    // It may have said that it is ready before anybody listened.
+    // It may have been ready before the listener was added.
     const heard = new Set(answers.filter((kind) => kind !== 'ready'));
     assert.deepEqual(heard, new Set(placement === 'thread' ? ['answer'] : []));
     assert.ok(statSync(`${file}-wal`).size < 76 * 1024 * 1024);
@@ -240,7 +232,7 @@ export const inboxChecks: Readonly<Record<string, (site: Site) => Promise<void>>
   },
 };
 
-/** Handlers that write through their transaction; the first attempt fails after it has written. */
+/** The first attempt fails after it has written. */
 async function writesEffects(
   inbox: Inbox,
   { file, hookbox: { createProcessor }, Database: Connection }: Pick<Site, 'file' | 'hookbox' | 'Database'>,

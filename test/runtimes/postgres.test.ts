@@ -7,7 +7,6 @@ import { runProcess } from './runtime-process.ts';
 
 const PERMISSIONS = ['--allow-net', '--allow-env', '--allow-read', '--allow-sys'];
 
-/** Each with what runs a module on it. */
 const RUNTIMES: readonly (readonly [string, () => readonly string[]])[] = [
   ['Node 22', () => [part('node22/bin/node')]],
   ['Node 24', () => [process.execPath]],

@@ -2,14 +2,12 @@ import type { Controls, ReceiverSetup } from '../adapters/receiver-setup.ts';
 import { receiverUnderTest, type HookboxParts, type ReceiverUnderTest } from '../adapters/receiver-under-test.ts';
 import { checkVector, type HookboxChecks, type Vector } from './vector-check.ts';
 
-/** Serves a receiver that was opened, in the way of a runtime. */
 type Mount<Handler> = (receiver: ReceiverUnderTest['receiver'], setup: ReceiverSetup) => Handler;
 
-/** The receivers of a server under test: opened, asked and closed over `/control`, each served below its number. */
+/** Opened, asked and closed over `/control`, each served below its number. */
 export interface Receivers<Handler> {
-  /** what serves a path such as `/7/webhooks` */
   readonly handlerAt: (path: string) => Handler | undefined;
-  /** Answers `/control/open`, `/control/7/events` and the like; what goes in and comes out is JSON. */
+  /** JSON in and out. */
   readonly control: (path: string, body: string) => Promise<string>;
 }
 
@@ -22,7 +20,7 @@ export function receivers<Handler>(parts: HookboxParts & HookboxChecks, mount: M
   const setups: ReceiverSetup[] = [];
   const made = new Map<number, Made<Handler>>();
 
-  /** Made by the first request that needs it, as on hosts where nothing runs before a request. */
+  /** By the first request, as on hosts where nothing runs before one. */
   function at(number: number): Made<Handler> | undefined {
     const known = made.get(number);
     const setup = setups[number];

@@ -3,14 +3,13 @@ import type { Served } from '../adapters/http-adapter-case.ts';
 import type { Controls } from '../adapters/receiver-setup.ts';
 import { SECRET } from '../helpers/signed-event.ts';
 
-/** Where a server under test listens. */
 export interface RunningServer extends AsyncDisposable {
   readonly origin: string;
-  /** such as `bun 1.4.5` */
+  /** Such as `bun 1.4.5`. */
   readonly runtime: string;
 }
 
-/** Receivers in another process, opened and asked over its `/control`. */
+/** Opened and asked over `/control`. */
 export function remoteHost({ origin, runtime }: RunningServer, adapter: string): Host {
   return {
     name: `${runtime}, ${adapter}`,
@@ -37,7 +36,6 @@ function servedAt(origin: string, number: number): Served {
   };
 }
 
-/** What a server under test answers to something that was asked of it. */
 export async function controlled<Answered>(origin: string, what: string, given?: unknown): Promise<Answered> {
   const response = await fetch(`${origin}/control/${what}`, { method: 'POST', body: JSON.stringify(given ?? null) });
   if (!response.ok) throw new Error(`/control/${what} answers ${response.status}: ${await response.text()}`);

@@ -9,13 +9,12 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const RUN_LIMIT_MS = 50_000;
 const hello = z.object({ origin: z.string(), runtime: z.string() });
 
-/** A server under test in a process of its own. */
 export interface RuntimeProcess extends RunningServer {
-  /** Ends it without any chance to clean up. */
+  /** Without a chance to clean up. */
   kill(): Promise<void>;
 }
 
-/** Runs a module of `servers/` with a runtime's command; it says on its first line where it listens. */
+/** Its first line says where it listens. */
 export async function startProcess(command: readonly string[], module: string): Promise<RuntimeProcess> {
   const child = spawnIn(command, module);
   const exited = once(child, 'exit');
@@ -31,7 +30,6 @@ export async function startProcess(command: readonly string[], module: string): 
   return { ...hello.parse(JSON.parse(String(line))), kill, [Symbol.asyncDispose]: kill };
 }
 
-/** Runs a module of `servers/` until it ends by itself, and well. */
 export async function runProcess(
   command: readonly string[],
   module: string,

@@ -11,16 +11,14 @@ import { verifiedDelivery } from './verified-delivery.ts';
 
 export interface RuntimeUnderTest {
   readonly start: () => Promise<RunningServer>;
-  /** whose `webhookHandler` and `webhookVerifier` it serves */
   readonly adapter: 'hookbox/fetch' | 'hookbox/node';
   readonly lacks?: Lacks;
 }
 
-/** Runs the conformance suite on a runtime, and what of hookbox works there without a receiver. */
 export function testRuntime(title: string, { start, adapter, lacks }: RuntimeUnderTest): void {
   describe(title, () => {
     let starting: Promise<RunningServer> | undefined;
-    // In the tests and not before them: a runtime that is not installed makes each of them fail.
+    // In each test, so that a missing runtime makes each of them fail.
     const started = (): Promise<RunningServer> => (starting ??= start());
     afterAll(async () => {
       const server = await starting?.catch(() => null);

@@ -13,12 +13,7 @@ import { runProcess, startProcess } from './runtime-process.ts';
 
 const checked = z.object({ name: z.string(), failure: z.string().nullable() });
 
-/**
- * An inbox in SQLite on a runtime, written by a thread and on the event loop.
- *
- * @param command - what runs a module there
- * @param server - the module of `servers/` that serves receivers
- */
+/** `server` is a module of `servers/`. */
 export function testSqliteInbox(runtime: string, command: () => readonly string[], server: string): void {
   const lasting = onDisk();
   const events = Array.from({ length: 20 }, () => signedEvent());
@@ -29,7 +24,7 @@ export function testSqliteInbox(runtime: string, command: () => readonly string[
     await over?.restarted[Symbol.asyncDispose]();
   });
 
-  /** One process has an inbox of each placement when it is killed, and one comes after it: they cost more than what they do. */
+  /** One process is killed with an inbox of each placement, because starts are slow. */
   async function killed() {
     const start = () => startProcess(command(), server);
     const files = {
@@ -52,7 +47,7 @@ export function testSqliteInbox(runtime: string, command: () => readonly string[
 
     async function check(): Promise<ReadonlyMap<string, string | null>> {
       const given = [placement, mkdtempSync(join(lasting, 'checks-'))];
-      // It ends by itself once everything is closed.
+      // It ends by itself.
       const { lines } = await runProcess(command(), 'check-inbox.ts', given);
       return new Map(lines.map((line) => checked.parse(JSON.parse(line))).map(({ name, failure }) => [name, failure]));
     }
@@ -82,7 +77,7 @@ export function testSqliteInbox(runtime: string, command: () => readonly string[
   });
 }
 
-/** Not in memory: there, Deno would want every permission there is. */
+/** In memory, Deno would need every permission. */
 function onDisk(): string {
   return suiteFolder(tmpdir());
 }

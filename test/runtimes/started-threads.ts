@@ -1,15 +1,13 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { Worker, WorkerOptions } from 'node:worker_threads';
 
-/** A thread that was started, and when it has ended. */
 export interface StartedThread {
   readonly worker: Worker;
-  /** its name among those of hookbox */
   readonly entry: string;
   readonly exited: Promise<void>;
 }
 
-/** The threads of this process that are started from now on, on any runtime with `node:worker_threads`. */
+/** On any runtime with `node:worker_threads`. */
 export function startedThreads(): StartedThread[] {
   const workerThreads = createRequire(import.meta.url)('node:worker_threads') as { Worker: typeof Worker };
   const started: StartedThread[] = [];

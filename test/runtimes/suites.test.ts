@@ -10,28 +10,28 @@ import { PLACEMENTS } from './inbox-checks.ts';
 import { bundleSuites } from './suites/bundle.ts';
 
 const run = promisify(execFile);
-/** Deno takes packages only below the package that has them, and no file of the project's from within node_modules. */
+/** Deno needs packages below the package that has them, and no file of the project within node_modules. */
 const BUNDLES = fileURLToPath(new URL('../../.vitest', import.meta.url));
 const RUN_LIMIT_MS = 240_000;
 const caseLine = z.object({ name: z.string(), failure: z.string().nullable() });
 
-/** The project's own Node runs the same suites in vitest. */
+/** vitest runs them on the project's own Node. */
 const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   'Node 22': [part('node22/bin/node')],
   'Node 26': [part('node26/bin/node')],
   Bun: [part('.bin/bun')],
-  // It starts processes of its own, and its scratch files are in /dev: for both Deno wants every permission there is.
+  // For processes and files in /dev, Deno needs every permission.
   Deno: [part('.bin/deno'), 'run', '--no-prompt', '--allow-all'],
 };
 
-/** Only once it has run is it known what cases there are. */
+/** The cases are known after the run. */
 const ran: { readonly runtime: string; readonly cases: readonly z.infer<typeof caseLine>[] }[] = [];
 {
   mkdirSync(BUNDLES, { recursive: true });
   using folder = ownFolder(BUNDLES);
   const module = await bundleSuites(folder.path);
   for (const [runtime, [binary = '', ...given]] of Object.entries(RUNTIMES)) {
-    // It ends by itself once everything is closed.
+    // It ends by itself.
     const { stdout } = await run(binary, [...given, module], { timeout: RUN_LIMIT_MS, maxBuffer: 2 ** 24 });
     const lines = stdout.split('\n').filter((line) => line.startsWith('{'));
     ran.push({ runtime, cases: lines.map((line) => caseLine.parse(JSON.parse(line))) });
@@ -47,7 +47,6 @@ describe.each(ran)('the suites of the inbox on $runtime', ({ cases }) => {
     );
     expect(thread.map(withoutCounts)).toEqual(loop.map(withoutCounts));
     expect(thread.length).toBeGreaterThanOrEqual(200);
-    // And the faults and the kills.
     expect(names.length - 2 * thread.length).toBeGreaterThanOrEqual(20);
   });
 

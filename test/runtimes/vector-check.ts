@@ -1,21 +1,17 @@
 import type * as hookbox from '../../src/index.ts';
 
-/** The functions of hookbox that work without a receiver. */
 export type HookboxChecks = Pick<typeof hookbox, 'parseEvent' | 'signBody' | 'verifySignature'>;
 
-/** A vector of fixtures/signatures.json. */
+/** fixtures/signatures.json */
 export interface Vector {
   readonly body_base64: string;
   readonly secrets: readonly { readonly utf8?: string; readonly hex?: string }[];
   readonly signature: string;
 }
 
-/** What a runtime makes of a vector. */
 export interface Checked {
   readonly valid: boolean;
-  /** under each of the secrets */
   readonly signatures: readonly string[];
-  /** the event in the body, as JSON gives it back */
   readonly parsed: unknown;
 }
 

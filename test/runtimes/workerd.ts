@@ -3,13 +3,11 @@ import { rolldown } from 'rolldown';
 import type { RunningServer } from './remote-host.ts';
 import { requirePart } from '../helpers/parts.ts';
 
-/** The part of miniflare that is used here. */
 interface Miniflare {
   readonly ready: Promise<URL>;
   dispose(): Promise<void>;
 }
 
-/** A server under test in workerd, bundled as for Cloudflare. */
 export async function startWorkerd(): Promise<RunningServer> {
   const { Miniflare } = requirePart('miniflare') as { Miniflare: new (options: object) => Miniflare };
   const { version } = requirePart('workerd/package.json') as { version: string };

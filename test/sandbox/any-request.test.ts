@@ -4,7 +4,7 @@ import { times } from '../helpers/times.ts';
 import { seed } from '../processing/model/seed.ts';
 import { LOAF, NEW_CART, NEW_ITEM, NEW_ORDER, placeOrder, Service } from './service.ts';
 
-/** Section 7: what an answer may be, written from its tables. */
+/** Section 7. */
 const CODES: Readonly<Record<string, number>> = {
   INVALID_API_KEY: 401,
   INSUFFICIENT_PERMISSIONS: 403,

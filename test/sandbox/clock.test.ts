@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { durationMs, frozenClock, realClock, type TimeSource } from '../../src/sandbox/clock.ts';
 import { START } from './shop.ts';
 
-/** A machine whose clock a test sets, and on which time passes when a test says so. */
 function machine(): { source: TimeSource; pass: (ms: number) => void; set: (ms: number) => void } {
   let timeOfDay = START;
   let passed = 0;

@@ -59,7 +59,7 @@ describe('controls for who looks at a sandbox', () => {
     expect(deliveries.list({ state: 'dead' }).map(({ endpoint }) => endpoint)).toEqual([other, other]);
     await service.sandbox.advance(0);
     const tries = deliveries.list({ endpoint: one }).map(({ state, tries }) => [state, tries]);
-    // The new one has had its first try and the retry that follows at once.
+    // The first try, and the retry that follows at once.
     expect(tries).toEqual([
       ['waiting', 2],
       ['dead', 8],

@@ -8,7 +8,6 @@ import { FAULT_KINDS } from '../../src/sender/faults.ts';
 import { endpoint, nobody, type Behaviour } from '../sender/endpoint.ts';
 import { HOUR, MINUTE, openShop, SECRET, START, type Shop } from './shop.ts';
 
-/** What a receiver was sent, and when on the clock of the shop. */
 interface Arrival {
   readonly id: string;
   readonly at: number;
@@ -16,7 +15,6 @@ interface Arrival {
   readonly signature: string | null;
 }
 
-/** A receiver in this process, which answers as it is told for as long as it is told. */
 function scripted(answer: (arrival: Arrival) => number | Promise<number> = () => 200) {
   const arrived: Arrival[] = [];
   let now = () => 0;
@@ -31,7 +29,7 @@ function scripted(answer: (arrival: Arrival) => number | Promise<number> = () =>
     to,
     arrived,
     ids: () => arrived.map(({ id }) => id),
-    /** when they came, in minutes since the start */
+    /** In minutes since the start. */
     minutes: () => arrived.map(({ at }) => (at - START) / MINUTE),
     watch: ({ store }: Shop) => void (now = () => store.clock.now()),
   };
@@ -45,7 +43,7 @@ const only = ({ store }: Shop) => {
   return { ...delivery, log: listTries(store, delivery.id) };
 };
 
-/** When the service tries, in minutes (interface 6.4): at once, immediately again, after 5 min, 15 min, 1 h, 6 h and 24 h. */
+/** In minutes (interface 6.4). */
 const SCHEDULE = [0, 0, 5, 20, 80, 440, 1_880];
 
 describe('on a frozen clock', () => {
@@ -180,7 +178,7 @@ describe('the schedule', () => {
     expect(delivered.map(({ at }) => at)).toEqual(delivered.map(({ at }) => at).toSorted((a, b) => a - b));
     expect(new Set(delivered.map(({ id }) => id)).size).toBe(delivered.length);
     expect(listDeliveries(shop.store, { state: 'delivered' })).toHaveLength(20);
-    // Each came with the first try of its own schedule after the receiver was back.
+    // With the first try of its own schedule after the outage.
     for (const { createdAt, id } of listDeliveries(shop.store).map(({ event }) => event)) {
       const due = SCHEDULE.map((minute) => createdAt.getTime() + minute * MINUTE).find((at) => at >= upFrom);
       expect(delivered.find((arrival) => arrival.id === id)?.at, id).toBe(due);
@@ -219,7 +217,7 @@ describe('by hand', () => {
     const { id } = only(shop);
 
     expect(shop.dispatch.retry(id)).toBe(true);
-    expect(shop.dispatch.retry(id)).toBe(false); // it is asked for already
+    expect(shop.dispatch.retry(id)).toBe(false);
     expect(only(shop)).toMatchObject({ state: 'waiting', nextAt: new Date(START + 72 * HOUR) });
     await shop.dispatch.advance('3 d');
     expect(only(shop)).toMatchObject({ state: 'dead', tries: 8 });
@@ -259,7 +257,6 @@ describe('by hand', () => {
   });
 });
 
-/** How receivers misbehave over HTTP, and what the dashboard says of it. */
 const MISBEHAVIOUR: readonly (readonly [string, Behaviour, number | null, string])[] = [
   ['answers 500', () => 500, 500, 'answered 500'],
   ['answers 410', () => 410, 410, 'answered 410'],
@@ -279,7 +276,7 @@ const MISBEHAVIOUR: readonly (readonly [string, Behaviour, number | null, string
 describe('a receiver over HTTP', () => {
   it.each(MISBEHAVIOUR)('that %s gets it again, on the schedule', async (_, misbehave, status, why) => {
     let isBad = true;
-    // Only one that never answers is waited for to the end; on a slow machine the others take their time.
+    // On a slow machine, the others need time.
     const timeoutMs = why.startsWith('no answer') ? 100 : 10_000;
     await using server = await endpoint((request, response) => (isBad ? misbehave(request, response) : 200));
     await using shop = openShop({ webhooks: [{ to: server.url, secret: SECRET }], timeoutMs });
@@ -469,7 +466,7 @@ describe('faults', () => {
     expect(only(shop).log.map(({ fault, why }) => [fault, why])).toEqual([
       ['lost-answer', 'the answer was lost on the way'],
       ['lost-answer', 'the answer was lost on the way'],
-      ['tampered-signature', null], // this receiver does not look
+      ['tampered-signature', null], // this receiver does not verify
     ]);
     const right = receiver.arrived.map(({ body, signature }) => signature === hmac(body, SECRET));
     expect(right).toEqual([true, true, false]);

@@ -67,7 +67,7 @@ describe('an event that is sent by hand', () => {
     sandbox.events.send({ type: 'order.created', data: { object: 'order', id: 'ord_1', gift_note: 'hello' } });
     expect(sandbox.deliveries.list()).toMatchObject([{ event: { type: 'order.created', about: 'ord_1' } }]);
     expect(sandbox.orders.list()).toEqual([]);
-    // Its order is none of this service, so nothing leads there.
+    // No order has this id, so the page has no link.
     const { html } = await new FormUser(sandbox).open('/deliveries/1');
     expect(html).toContain('ord_1');
     expect(html).not.toContain('/orders/ord_1');

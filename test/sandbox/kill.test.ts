@@ -12,7 +12,6 @@ import { endpoint } from '../sender/endpoint.ts';
 const KILLS = times(50, 10);
 const SECRET = 'the secret of those who are killed';
 
-/** One delivery as the file has it after a kill. */
 interface Kept {
   readonly event: string;
   readonly state: string;
@@ -20,7 +19,6 @@ interface Kept {
   readonly dueAt: number | null;
 }
 
-/** What the file says, read by nothing of the sandbox. */
 function read(file: string) {
   const database = new Database(file);
   const all = <Row>(sql: string) => database.prepare<[], Row>(sql).all();
@@ -57,7 +55,7 @@ interface EventData {
 }
 type Found = ReturnType<typeof read>;
 
-/** Nothing has happened that no event tells of, and no event tells of what has not happened. */
+/** Each event has its effect, and each effect its event. */
 function expectEffectsAndEvents({ events, orders, charges, stock }: Found): void {
   const statuses = new Map<string, string[]>();
   for (const { type, data } of events.filter(({ type }) => type.startsWith('order.'))) {
@@ -84,20 +82,19 @@ function expectEffectsAndEvents({ events, orders, charges, stock }: Found): void
 it(`a sandbox that is killed ${KILLS} times under load has told of all it has done, and delivers on where it was`, async () => {
   const file = scratchFile();
   const script = await bundledScript(new URL('ordering-process.ts', import.meta.url));
-  /** how often each event has come, and whether it was taken */
   const came = new Map<string, { requests: number; taken: number }>();
   let isGood = false;
   await using server = await endpoint(({ body }) => {
     const { id } = JSON.parse(String(body)) as { id: string };
     const seen = came.get(id) ?? { requests: 0, taken: 0 };
-    // A fifth is refused until the end: what waits for its next try must be there after each kill.
+    // Some fail until the end, so that tries wait during each kill.
     const isTaken = isGood || id.charCodeAt(id.length - 1) % 5 !== 0;
     came.set(id, { requests: seen.requests + 1, taken: seen.taken + (isTaken ? 1 : 0) });
     return isTaken ? 200 : 500;
   });
 
   let before = new Map<string, Kept>();
-  /** sent, and killed before it was written down */
+  /** Sent, and killed before it was written down. */
   const cutOff = new Set<string>();
   for (let round = 1; round <= KILLS; round += 1) {
     const requestsBefore = new Map([...came].map(([id, { requests }]) => [id, requests]));
@@ -121,7 +118,7 @@ it(`a sandbox that is killed ${KILLS} times under load has told of all it has do
       expect(numbers, `${about}: ${event}`).toEqual(Array.from({ length: tries }, (_, at) => at + 1));
       expect(state === 'waiting', `${about}: ${event} is ${state}`).toBe(dueAt !== null);
       if (state === 'delivered') expect(seen.taken, `${about}: ${event} was never taken`).toBeGreaterThan(0);
-      // What is written down was sent, and what was sent without being written down was cut off by one of the kills.
+      // A delivery that was sent but not written down was cut off by a kill.
       expect(seen.requests).toBeGreaterThanOrEqual(tries);
       expect(seen.requests - tries).toBeLessThanOrEqual(round);
       if (seen.requests > tries) cutOff.add(event);
@@ -138,7 +135,7 @@ it(`a sandbox that is killed ${KILLS} times under load has told of all it has do
     before = kept;
   }
 
-  // Otherwise nothing was proven: there was load, deliveries were cut off, and some wait for their next try.
+  // Otherwise the test proves nothing.
   const waiting = [...before.values()].filter(({ state, tries }) => state === 'waiting' && tries === 2);
   expect(before.size).toBeGreaterThan(KILLS * 15);
   expect(waiting.length).toBeGreaterThan(KILLS);
@@ -155,7 +152,6 @@ it(`a sandbox that is killed ${KILLS} times under load has told of all it has do
   console.info(`${end.orders.length} orders, ${end.events.length} events, ${cutOff.size} deliveries cut off by kills`);
 }, 300_000);
 
-/** Starts a process and kills it at some time after it has sent so many events that there were not before. */
 async function killUnderLoad(script: string, file: string, url: string, sent: () => number): Promise<void> {
   const enough = sent() + 16 + Math.random() * 12;
   const child = spawn(process.execPath, [script, file, url], { stdio: ['ignore', 'ignore', 'inherit'] });

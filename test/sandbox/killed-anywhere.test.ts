@@ -10,11 +10,11 @@ import { HOUR, MINUTE, openShop, SECRET, START, type Shop } from './shop.ts';
 const END = START + 48 * HOUR;
 const UP_FROM = START + 100 * MINUTE;
 
-/** Some tries are late, so that they are put off before they are made. */
+/** Put off before they are made. */
 const faults: FaultPlan = (id, attempt) =>
   attempt === 2 && id.charCodeAt(4) % 2 === 0 ? [{ kind: 'late', ms: 90_000 }] : [];
 
-/** A shop in a file, whose receiver is down for a while by its clock and refuses one event for good. */
+/** The receiver is down for a while, and refuses one event for good. */
 function open(file: string): { readonly shop: Shop; readonly arrived: string[] } {
   const arrived: string[] = [];
   const to = async (request: Request): Promise<Response> => {
@@ -27,7 +27,6 @@ function open(file: string): { readonly shop: Shop; readonly arrived: string[] }
   return { shop, arrived };
 }
 
-/** What anybody can tell of a shop afterwards. */
 function outcome({ store }: Shop) {
   return {
     deliveries: listDeliveries(store),
@@ -46,7 +45,7 @@ it('whichever commit is the last before a kill, the rest happens as if there had
   for (const minute of [0, 0, 3, 50, 95, 200]) shop.sellAt(START + minute * MINUTE);
   shop.store.write((transaction) => addDeliveryFault(transaction, 'lost-answer', 2));
 
-  // What is in the files after each commit is what a process leaves that is killed then.
+  // A process that is killed after a commit leaves these files.
   const left: { readonly file: string; readonly arrived: number }[] = [];
   shop.store.onCommit(() => {
     const file = join(folder, `after-${left.length}.db`);
@@ -68,7 +67,7 @@ it('whichever commit is the last before a kill, the rest happens as if there had
     const { store, dispatch } = resumed.shop;
     await dispatch.advance(END - store.clock.now());
     expect(outcome(resumed.shop)).toEqual(whole);
-    // It goes on with what came next; the one that was under way comes again.
+    // The delivery under way comes again.
     const next = arrived.slice(before);
     expect([next, arrived.slice(before - 1)]).toContainEqual(resumed.arrived);
     await resumed.shop[Symbol.asyncDispose]();

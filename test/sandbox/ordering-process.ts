@@ -1,5 +1,4 @@
 // A process that is killed: node ordering-process.ts <file> <receiver's URL>
-// It takes orders and payments, moves the orders on, and delivers what happens about as fast as it happens.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { silent } from '../helpers/silent-logger.ts';

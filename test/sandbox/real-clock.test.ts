@@ -6,7 +6,7 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 import { endpoint } from '../sender/endpoint.ts';
 import { HOUR, MINUTE, openShop, START, type Shop } from './shop.ts';
 
-/** The time of day of a machine that a test sets, while real time passes for everything else. */
+/** The test sets the time of day; real time passes. */
 function machine(): TimeSource & { set(ms: number): void } {
   let setBy = 0;
   const begun = performance.now();
@@ -42,7 +42,7 @@ describe('on a real clock', () => {
 
   it('what fails while the clock is moved is tried by its schedule on the way, until it is a dead letter', async () => {
     const slow = async () => {
-      await sleep(3); // the clock goes on
+      await sleep(3);
       return new Response(null, { status: 503 });
     };
     await using shop = openShop({ webhooks: [{ to: slow }], clock: realClock() });
@@ -96,7 +96,7 @@ describe('on a real clock', () => {
     await eventually(shop).toEqual(['waiting after 2']);
     source.set(-24 * HOUR);
     isUp = true;
-    shop.sell(); // what happens now is delivered now
+    shop.sell();
     await eventually(shop).toEqual(['delivered after 1', 'waiting after 2']);
     await shop.dispatch.advance('5 min');
     await eventually(shop).toEqual(['delivered after 1', 'delivered after 3']);
@@ -155,7 +155,7 @@ describe('on a real clock', () => {
 
   it('who moves the clock waits for what was due, and not for what goes on happening', async () => {
     const to = async (): Promise<Response> => {
-      shop.sell(); // each brings the next
+      shop.sell();
       return new Response();
     };
     await using shop = openShop({ webhooks: [{ to }], clock: realClock() });

@@ -7,7 +7,7 @@ import { LOAF, NEW_CART, NEW_ITEM, NEW_ORDER, placeOrder, Service, stockOf } fro
 
 const GOOD = { payment_method_id: 'pm_ok' };
 
-/** Calls of every kind, and every byte that comes of them. */
+/** Calls of every kind, with every byte of their answers. */
 async function transcript(seed?: number): Promise<string> {
   const lines: unknown[] = [];
   const to = async (request: Request): Promise<Response> => {
@@ -16,7 +16,6 @@ async function transcript(seed?: number): Promise<string> {
   };
   const webhooks = [{ to, secret: 'whsec_of_a_test', as: 'fetch' as const }];
   await using service = new Service({ webhooks, ...(seed !== undefined && { seed }) });
-  /** Returns the id of what was made. */
   const call = async (method: string, path: string, body?: object): Promise<string> => {
     const answer = await service.call(method, path, body);
     lines.push([answer.status, [...answer.headers], answer.body]);
@@ -52,7 +51,7 @@ describe('a sandbox', () => {
       expect((await client(where, { headers })).status).toBe(200);
     }
     expect((await client(new Request('http://sandbox/merchant', { headers }))).status).toBe(200);
-    // As clients that wrap fetch call it.
+    // Wrappers of fetch do this.
     expect((await client(new Request('http://sandbox/merchant'), { headers })).status).toBe(200);
     const posted = client(new Request('http://sandbox/cart', { headers }), { method: 'POST', body: '{}' });
     expect((await posted).status).toBe(400);
@@ -99,7 +98,6 @@ describe('a sandbox', () => {
     await using after = createSandbox({ file, webhooks: [{ to }] });
     await after.advance(0);
     expect(arrived).toHaveLength(1);
-    // A list replaces what was given before.
     await after.close();
     await using without = createSandbox({ file, webhooks: [] });
     expect(without.webhooks.list()).toEqual([]);

@@ -7,24 +7,20 @@ import { emit } from '../../src/sandbox/events.ts';
 import { openStore } from '../../src/sandbox/open-store.ts';
 import { type Store, type Transaction } from '../../src/sandbox/store.ts';
 
-/** 2026-01-01T00:00:00Z, when the clocks of these tests begin. */
+/** 2026-01-01T00:00:00Z */
 export const START = 1_767_225_600_000;
 export const SECRET = 'a secret that only the tests know';
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 
-/** A state of its own, so that what changes it has an effect: sales, each with its event. */
 const SALES = 'CREATE TABLE sales (n INTEGER PRIMARY KEY, event TEXT NOT NULL, at INTEGER NOT NULL) STRICT;';
 
-/** A store whose state is one list of sales, with what falls due and its deliveries. */
 export interface Shop extends AsyncDisposable {
   readonly store: Store;
   readonly dispatch: Dispatch;
-  /** Sells something: a row and its event in one transaction; returns the id of the event. */
+  /** A row and its event in one transaction. Returns the id of the event. */
   sell(): string;
-  /** Has something be sold at a time. */
   sellAt(at: number): void;
-  /** what failed on a real clock */
   readonly failures: readonly unknown[];
 }
 

@@ -18,7 +18,6 @@ import {
 const GOOD = { payment_method_id: 'pm_ok' };
 const MINUTE = 60_000;
 
-/** What an event says of its order. */
 const order = (id: string, status: string): object => ({
   type: `order.${status}`,
   data: { object: 'order', id, status },

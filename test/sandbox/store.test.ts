@@ -12,7 +12,6 @@ function open(file?: string, seed = 1) {
   return openStore({ file, clock: frozenClock(START), seed, tables: [NOTES] });
 }
 
-/** So many ids, one a transaction. */
 function idsOf(store: ReturnType<typeof open>, count: number): string[] {
   return Array.from({ length: count }, () => store.write((transaction) => transaction.newId('ord')));
 }

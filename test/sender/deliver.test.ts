@@ -117,7 +117,7 @@ describe('deliver', () => {
     let seen = 0;
     const to = await endpoint((_, response) => {
       seen += 1;
-      if (seen === 2) response.destroy(); // as if it had been idle too long
+      if (seen === 2) response.destroy();
       else response.writeHead(200).end();
     });
     const agent = new Agent({ keepAlive: true });

@@ -3,23 +3,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A request as it arrived. */
 export interface Arrived {
   readonly method: string | undefined;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
 }
 
-/** How an endpoint answers; a number is a status with an empty body, and with anything else it has answered, or does not. */
+/** A number is a status with an empty body; otherwise the function has answered, or does not. */
 export type Behaviour = (request: Arrived, response: ServerResponse) => unknown;
 
-/** A server that a test scripts. */
 export interface Endpoint extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** bodies that arrived whole */
   readonly arrived: readonly Arrived[];
-  /** requests whose body was cut off */
   readonly cut: () => number;
   readonly connections: () => number;
   readonly close: () => Promise<void>;
@@ -62,7 +58,6 @@ export async function endpoint(behaviour: Behaviour = () => 200): Promise<Endpoi
   };
 }
 
-/** The URL of a port where nobody listens. */
 export async function nobody(): Promise<string> {
   const closed = await endpoint();
   await closed.close();

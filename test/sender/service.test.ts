@@ -9,7 +9,7 @@ import { endpoint, eventBody, nobody, SECRET } from './endpoint.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 const SECOND_MS = 1_000;
-/** interface 6.4: at once, then 5 min, 15 min, 1 h, 6 h and 24 h after the attempt before */
+/** Seconds (interface 6.4). */
 const DUE_S = [0, 0, 300, 1_200, 4_800, 26_400, 112_800];
 
 function service(url: string, options: Partial<ServiceOptions> = {}): Service {
@@ -20,7 +20,7 @@ function secondsOf(attempts: readonly DeliveryAttempt[]): readonly number[] {
   return attempts.map(({ at }) => (at.getTime() - START) / SECOND_MS);
 }
 
-/** Answers with each status in turn, and then with the last one for ever. */
+/** The last one repeats. */
 function inTurn(...statuses: readonly number[]): () => number {
   let next = 0;
   return () => statuses[Math.min(next++, statuses.length - 1)] ?? 500;

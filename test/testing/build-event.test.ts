@@ -8,7 +8,6 @@ import { parseEvent } from '../../src/events/parse.ts';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { buildEvent } from '../../src/testing/index.ts';
 
-/** The field that says what an event is about. */
 function entityOf(type: EventType): string {
   return type.startsWith('inventory.') ? 'product_id' : 'id';
 }

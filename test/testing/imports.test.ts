@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 
 const entry = new URL('../../src/testing/index.ts', import.meta.url).href;
 
-/** Every package that is loaded with hookbox/testing. */
 const PROBE = `
   import { registerHooks } from 'node:module';
   const packages = new Set();

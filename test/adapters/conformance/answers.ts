@@ -14,7 +14,6 @@ import { encodedDelivery, SECRET, signed, signedEvent, signedEventOfSize } from 
 import { send, type RequestParts } from '../wire.ts';
 import { base64, expectNothingStored, expectStored } from './stored.ts';
 
-/** Bodies that are authentic and no event at all, each with what the answer says of it. */
 const NO_EVENTS: readonly (readonly [what: string, body: string, field: string])[] = [
   ['not JSON', '{"id":"evt_1"', ''],
   ['an array', '[{"id":"evt_1"}]', ''],
@@ -27,7 +26,7 @@ const NO_EVENTS: readonly (readonly [what: string, body: string, field: string])
   ['with a lone surrogate in its id', String.raw`{"id":"evt_\ud800"}`, 'id'],
 ];
 
-/** The answers of docs/answers.md, one by one, with what the inbox holds afterwards. */
+/** The answers of docs/answers.md, and what the inbox holds afterwards. */
 export const answerCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers a new event 200 once its exact bytes are stored',

@@ -8,7 +8,6 @@ import { expectNothingStored, expectStored } from './stored.ts';
 
 const MIB = 1024 * 1024;
 
-/** Bodies that a careless reader would change; each is stored byte for byte. */
 const UNUSUAL: readonly (readonly [what: string, edit: (json: string) => string])[] = [
   ['a byte order mark before it', (json) => `\uFEFF${json}`],
   ['white space around and inside it', (json) => ` \r\n\t${json.replaceAll(',', ' ,\r\n  ')}\n\n`],
@@ -114,7 +113,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
 
       for (const part of parts) {
         await connection.write(framing === 'chunked' ? chunk(part) : part);
-        await delay(30); // so that the halves arrive apart
+        await delay(30);
       }
       if (framing === 'chunked') await connection.write(LAST_CHUNK);
 

@@ -5,7 +5,6 @@ import type { ReceiverSetup } from '../receiver-setup.ts';
 import { encodedDelivery, signed, signedEvent } from '../../helpers/signed-event.ts';
 import { connect, requestBytes, requestHead, send, type Connection, type RequestParts } from '../wire.ts';
 
-/** Answers after which a connection goes on, so that they must say nothing of its end. */
 const KEEPING: readonly (readonly [what: string, status: number, parts: () => RequestParts])[] = [
   ['a stored event', 200, signedEvent],
   ['a missing signature', 401, () => ({ body: signedEvent().body })],
@@ -14,10 +13,9 @@ const KEEPING: readonly (readonly [what: string, status: number, parts: () => Re
   ['a GET', 405, () => ({ method: 'GET', framing: 'none' })],
 ];
 
-/** Longer than an adapter lets a connection linger, and shorter than servers keep one that is idle. */
+/** Longer than the linger time, and shorter than servers keep an idle connection. */
 const LET_GO_MS = 4_500;
 
-/** Answers that end the connection. */
 const ENDING: readonly (readonly [
   what: string,
   setup: ReceiverSetup,
@@ -47,7 +45,6 @@ const ENDING: readonly (readonly [
   ],
 ];
 
-/** A connection on which this was written. */
 async function begun({ url }: Served, bytes: (url: string) => Uint8Array): Promise<Connection> {
   const connection = await connect(url);
   await connection.write(bytes(url));

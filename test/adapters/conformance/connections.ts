@@ -12,7 +12,6 @@ import { signed, signedEvent, signedEventOfSize } from '../../helpers/signed-eve
 import { connect, requestBytes, requestHead, send, type RequestParts } from '../wire.ts';
 import { base64, expectNothingStored } from './stored.ts';
 
-/** Requests that are refused without a word about the connection, so that it has to go on working. */
 const REFUSED: readonly (readonly [
   what: string,
   status: number,
@@ -156,7 +155,7 @@ export const connectionCases: readonly HttpAdapterCase[] = [
 
       await connection.write(requestHead(served.url, { ...event, headers }));
 
-      // A server may tell it to go on before the adapter is asked; the refusal comes all the same.
+      // A server may say 100 before it calls the adapter.
       const [first, next] = [await connection.answer(), connection.answer()];
       const refused = first.status === 100 ? await next : first;
       next.catch(() => {});

@@ -7,7 +7,7 @@ import { expectStored, until } from './stored.ts';
 
 const DEADLINE_MS = 1_000;
 
-/** The answers of inline mode in docs/handling.md, where the handler runs while its delivery waits. */
+/** docs/handling.md */
 export const inlineCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers 503 TIMEOUT with Retry-After when a handler still runs at the deadline; the event is stored',

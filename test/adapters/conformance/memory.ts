@@ -11,11 +11,7 @@ const PART = Buffer.alloc(64 * 1024, 'x');
 const SAMPLE_EVERY_MS = 5;
 const CASE_LIMIT_MS = 60_000;
 
-/**
- * A body of 1 GiB costs the server next to no memory, and the client is told why it was refused.
- *
- * @param server - a module for `startMeasured` that serves a receiver with the default limits under `SECRET`
- */
+/** `server` is a module for `startMeasured`. */
 export function testMemoryOfHttpAdapter(name: string, server: URL): void {
   describe(name, () => {
     it.each([
@@ -31,7 +27,7 @@ export function testMemoryOfHttpAdapter(name: string, server: URL): void {
         const before = await measured.rss();
         await using connection = await connect(measured.url);
         const answer = connection.answer();
-        answer.catch(() => {}); // looked at below
+        answer.catch(() => {});
 
         const [peak, written] = await whileSampling(measured, () =>
           writeGibibyte(connection, measured.url, framing, headers),
@@ -39,7 +35,7 @@ export function testMemoryOfHttpAdapter(name: string, server: URL): void {
         const after = await measured.rss();
 
         expectRefused(await answer, status === '413' ? BODY_TOO_LARGE : INVALID_SIGNATURE);
-        expect(written).toBeGreaterThan(MIB); // or there was nothing to hold
+        expect(written).toBeGreaterThan(MIB);
         expect(peak - before).toBeLessThan(32 * MIB);
         expect(after - before).toBeLessThan(32 * MIB);
         const event = signedEvent();
@@ -49,14 +45,13 @@ export function testMemoryOfHttpAdapter(name: string, server: URL): void {
   });
 }
 
-/** What the code itself and its first requests cost is not what is measured. */
+/** The first requests cost memory that is not to be measured. */
 export async function warmUp(url: string): Promise<void> {
   for (let n = 0; n < 50; n += 1) await send(url, signedEvent());
   await send(url, signedEventOfSize(MIB));
   await send(url, signedEventOfSize(2 * MIB));
 }
 
-/** Goes on after the answer, as long as anybody reads; resolves with how much was taken. */
 async function writeGibibyte(
   connection: Connection,
   url: string,
@@ -69,12 +64,11 @@ async function writeGibibyte(
   let written = 0;
   for (; written < GIB && !connection.socket.destroyed; written += PART.byteLength) {
     await connection.write(part);
-    await turn(); // a kernel that takes every part at once leaves no turn in which the answer is read
+    await turn(); // otherwise a fast kernel leaves no turn in which the answer is read
   }
   return written;
 }
 
-/** The largest resident memory seen while something ran, and what that resolved with. */
 export async function whileSampling<T>(
   measured: MeasuredServer,
   run: () => Promise<T>,

@@ -8,7 +8,6 @@ import { expectNothingStored } from './stored.ts';
 
 type HeadersFor = (signature: string) => NonNullable<RequestParts['headers']>;
 
-/** Ways to send the right signature that HTTP says are the same. */
 const RIGHT: readonly (readonly [how: string, headers: HeadersFor, needs?: readonly Need[]])[] = [
   ['under its name in lower case', (right) => [['x-signature', right]]],
   ['under its name in upper case', (right) => [['X-SIGNATURE', right]]],
@@ -25,7 +24,6 @@ const RIGHT: readonly (readonly [how: string, headers: HeadersFor, needs?: reado
   ],
 ];
 
-/** Ways to send it together with others, where nobody can say which one counts. */
 const TOGETHER: readonly (readonly [how: string, headers: HeadersFor, needs?: readonly Need[]])[] = [
   ['is there twice', (right) => both(right, right), ['all values of a header']],
   [
@@ -48,7 +46,6 @@ function both(first: string, second: string): NonNullable<RequestParts['headers'
   ];
 }
 
-/** Ways to send it so that it is none. */
 const WRONG: typeof TOGETHER = [
   ['is in upper case', (right) => [['X-Signature', right.toUpperCase()]]],
   ['has one digit in upper case', (right) => [['X-Signature', right.replace(/[a-f]/, (digit) => digit.toUpperCase())]]],
@@ -81,7 +78,7 @@ export const signatureCases: readonly HttpAdapterCase[] = [
     name: `answers 401 when the right signature ${how}`,
     needs,
     async run(served) {
-      // Its signature has both letters and digits, or upper case would change nothing.
+      // Upper case would change nothing of a signature without letters.
       const { body } = signedEvent();
       expect(signBody(body, SECRET)).toMatch(/[a-f]/);
 

@@ -8,10 +8,9 @@ import { expectNothingStored } from './stored.ts';
 
 const MIB = 1024 * 1024;
 const DEADLINE_MS = 400;
-/** How long a connection may outlive its refusal: the linger time and what a server adds to it, generously. */
+/** The linger time, and what a server adds to it. */
 const LET_GO_MS = 6_000;
 
-/** Clients that have sent more than they may, and whose bodies never end. */
 async function overTheLimit({ url }: Served): Promise<readonly Connection[]> {
   const connections = await Promise.all(Array.from({ length: 20 }, () => connect(url)));
   const head = requestHead(url, { framing: 'chunked', headers: [WELL_FORMED] });
@@ -20,7 +19,6 @@ async function overTheLimit({ url }: Served): Promise<readonly Connection[]> {
   return connections;
 }
 
-/** How long it took until nothing was left of the connections once all were refused. */
 async function letGo(connections: readonly Connection[]): Promise<number> {
   for (const answer of await Promise.all(connections.map((connection) => connection.answer()))) {
     expectError(answer, BODY_TOO_LARGE);
@@ -143,7 +141,7 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
   {
     name: 'lets a client whose body takes too long see the 503 though it writes on before it reads',
     needs: ['bodies as they arrive', 'answers to clients that write on'],
-    // All the pieces with the pauses between them take longer than this, on any machine.
+    // The pauses between the pieces take longer.
     setup: { deadlineMs: 10 },
     async run(served) {
       await using connection = await connect(served.url);

@@ -5,7 +5,6 @@ import { send } from '../wire.ts';
 
 const PARENT = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 
-/** The headers of the W3C that name a trace reach the receiver, which gives them to the propagator of the merchant. */
 export const traceCases: readonly HttpAdapterCase[] = [
   {
     name: 'hands over the trace that the headers name, however these are written',

@@ -1,4 +1,3 @@
-/** A receiver behind `hookbox/fastify` in a process of its own, so that its memory can be measured. */
 import { createServer, type RequestListener } from 'node:http';
 import { fastify } from 'fastify';
 import { webhookHandler } from '../../../adapters/fastify.ts';

@@ -1,4 +1,3 @@
-/** A receiver behind `hookbox/fetch`, which reads web streams, in a process of its own, so that its memory can be measured. */
 import { createAdaptorServer } from '@hono/node-server';
 import type { Server } from 'node:http';
 import { webhookHandler } from '../../../adapters/fetch.ts';

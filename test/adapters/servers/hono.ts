@@ -1,4 +1,3 @@
-/** A receiver behind `hookbox/hono` in a process of its own, so that its memory can be measured. */
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Server } from 'node:http';

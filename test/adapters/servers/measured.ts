@@ -5,13 +5,10 @@ import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
 import { silent } from '../../helpers/silent-logger.ts';
 import { SECRET } from '../../helpers/signed-event.ts';
 
-/** Long enough for a slow machine to send what is to be refused. */
+/** For a slow machine. */
 const DEADLINE_MS = 30_000;
 
-/**
- * Serves a receiver with the default limits of memory for `startMeasured`: says where, and how much of it is resident
- * whenever it is asked, with what bodies in chunks of one byte came in.
- */
+/** Sends its address, and for each message a sample of its memory. */
 export function serveMeasured(serverOf: (receiver: Receiver) => Server): void {
   const seen = { chunksOfOneByte: 0, largerChunks: 0 };
   const receiver = createReceiver({ secret: SECRET, inbox: memoryInbox(), logger: silent, deadlineMs: DEADLINE_MS });
@@ -32,7 +29,7 @@ export function serveMeasured(serverOf: (receiver: Receiver) => Server): void {
   process.on('disconnect', () => process.exit());
 }
 
-/** Counts the chunks of a body that begins with one of one byte, as they are handed over. */
+/** Counts the chunks of a body that begins with a chunk of one byte. */
 function counting(buffer: BodyBuffer, seen: { chunksOfOneByte: number; largerChunks: number }): BodyBuffer {
   let isInBytes: boolean | undefined;
   return {

@@ -1,4 +1,3 @@
-/** A receiver behind `hookbox/node` in a process of its own, so that its memory can be measured. */
 import { createServer } from 'node:http';
 import { webhookHandler } from '../../../adapters/node.ts';
 import { serveMeasured } from './measured.ts';

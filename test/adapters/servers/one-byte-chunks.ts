@@ -1,7 +1,4 @@
-/**
- * Connections that send 1 MB in chunks of one byte, each chunk a write of its own, in a process of their own. Says what it
- * has written and heard whenever it is asked.
- */
+/** Sends 1 MB in chunks of one byte on each connection, and reports when asked. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { connect, requestHead, type Connection } from '../wire.ts';
 
@@ -21,13 +18,13 @@ for (const connection of connections) {
   sent.set(connection, 0);
   connection.answer().then(
     ({ status }) => report.statuses.push(status),
-    () => {}, // it was cut
+    () => {},
   );
 }
 report.connections = sent.size;
 report.open = sent.size;
 
-// Side by side: a write to each that takes it, then a turn of the event loop.
+// A write to each connection that takes it, then a turn of the event loop.
 while (sent.size > 0) {
   for (const [connection, bytes] of sent) {
     const { socket } = connection;

@@ -17,10 +17,8 @@ const EXTERNAL = ['better-sqlite3'];
 
 type Format = 'esm' | 'cjs';
 
-/** Puts the server into a folder, in a file whose name is returned. */
 type Bundle = (input: string, out: string) => Promise<string>;
 
-/** The parts of webpack and `@vercel/nft` that are used here. */
 type Webpack = (
   options: object,
   done: (failure: Error | null, stats?: { toString(options: object): string }) => void,
@@ -29,7 +27,7 @@ interface Nft {
   readonly nodeFileTrace: (files: readonly string[], options: object) => Promise<{ fileList: ReadonlySet<string> }>;
 }
 
-/** The command that docs/typescript.md shows; for CommonJS without what only ES modules need. */
+/** As docs/typescript.md shows; for CommonJS without the parts for ES modules. */
 async function esbuild(
   input: string,
   out: string,
@@ -99,14 +97,13 @@ const BUNDLERS: readonly (readonly [name: string, bundle: Bundle])[] = [
   ['webpack as CommonJS', (input, out) => byWebpack(input, out, 'cjs')],
 ];
 
-/** A server that has its threads and its page. */
 async function expectWhole(server: RunningServer): Promise<void> {
   await expectThread(server);
   await expectOps(server);
   await expectConsole(server).toContain('hookbox operators-thread says that it is ready');
 }
 
-/** What Next.js has put together of a project is a whole server where nothing else of that project is. */
+/** Runs where nothing else of the project exists. */
 export async function expectStandalone(project: Project, built: string): Promise<void> {
   const folder = scratchFolder();
   cpSync(join(built, '.next/standalone'), folder, { recursive: true });
@@ -118,7 +115,6 @@ export async function expectStandalone(project: Project, built: string): Promise
   });
 }
 
-/** Servers that a bundler or a tracer has put together, and that run where nothing of their project is. */
 export function bundled(project: () => Project): void {
   const input = (): string =>
     project().write(SERVER, readFileSync(new URL('../bundled-server.mjs', import.meta.url), 'utf8'));
@@ -138,7 +134,6 @@ export function bundled(project: () => Project): void {
     });
   }
 
-  /** Where only better-sqlite3 is installed. */
   function elsewhere(): string {
     const folder = scratchFolder();
     for (const name of EXTERNAL) link(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
@@ -190,7 +185,7 @@ export function bundled(project: () => Project): void {
   });
 }
 
-/** What still leads to hookbox as it was installed is found out. */
+/** A path into the installed package would fail. */
 async function withoutPackage(project: Project, work: () => Promise<void>): Promise<void> {
   const hookbox = join(project.folder, 'node_modules/hookbox');
   renameSync(hookbox, `${hookbox}.away`);
@@ -201,7 +196,7 @@ async function withoutPackage(project: Project, work: () => Promise<void>): Prom
   }
 }
 
-/** As pnpm does it: each package in a folder of its own, beside links to those that it depends on and no others. */
+/** As pnpm does: each package beside links to its own dependencies only. */
 function pnpmInstall(project: Project, root: string): void {
   const store = join(root, 'node_modules/.pnpm');
   const put = (name: string, from: string): string => {

@@ -10,7 +10,7 @@ import { run, startServer, type RunningServer } from '../server.ts';
 import { expectStandalone } from './bundled.ts';
 import { expectOps, OPS_PASSWORD, orderEvent, read } from './shops.ts';
 
-/** What a project made by Nest's own command has in it. */
+/** As Nest's command makes it. */
 const NEST_TSCONFIG = {
   compilerOptions: {
     target: 'es2023',
@@ -25,7 +25,7 @@ const NEST_TSCONFIG = {
   },
 };
 
-/** On Nest's other platform, by the lines that the docs have for it. */
+/** By the lines of the docs. */
 function onFastify(main: string): string {
   const [imported = '', created = ''] = example('on Fastify: the same controller').trim().split('\n\n');
   return changed(
@@ -47,7 +47,7 @@ export function nest(project: () => Project): void {
       'without-limit.ts': changed(main, ["app.useBodyParser('json', { limit: '1mb' });", '']),
     };
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    // As Nest's own command makes a project, in CommonJS, and as ES modules.
+    // As Nest's command makes a project, and as ES modules.
     for (const [folder, type] of Object.entries({ nestjs: 'commonjs', 'nestjs-modules': 'module' })) {
       project().write(`${folder}/package.json`, JSON.stringify({ type }));
       project().write(`${folder}/tsconfig.json`, JSON.stringify(NEST_TSCONFIG));
@@ -81,7 +81,6 @@ export function nest(project: () => Project): void {
 
 const API_ROUTE = 'nextjs/pages/api/webhooks.js';
 const ROUTE_HANDLER = 'nextjs/app/webhooks/route.js';
-/** What makes a whole shop of them. */
 const SHOP = [
   'lib/receiver.js',
   'lib/orders.js',
@@ -90,7 +89,6 @@ const SHOP = [
   'app/page.js',
   'app/ops/[[...path]]/route.js',
 ];
-/** Its handler takes as long as a test says. */
 const SLOW = [
   "(event) => console.log('handled', event.id)",
   `async (event) => {
@@ -99,7 +97,7 @@ const SLOW = [
         console.log('handled', event.id);
       }`,
 ] as const;
-/** The packages lie outside of this project's folder; and nothing is built twice, so nothing is kept for a second time. */
+/** The packages lie outside of the project, and nothing is built twice. */
 const NEXT_CONFIG = `export default {
   output: 'standalone',
   outputFileTracingRoot: ${JSON.stringify(ROOT)},
@@ -124,7 +122,7 @@ export function next(project: () => Project): void {
     project().write('nextjs/app/parsed/route.js', parsed);
     project().write('nextjs/next.config.js', NEXT_CONFIG);
     project().write('nextjs/package.json', '{ "type": "module" }');
-    project().write('nextjs/jsconfig.json', '{}'); // or it goes by hookbox's own, whose JSX is not React's
+    project().write('nextjs/jsconfig.json', '{}'); // otherwise it uses hookbox's own, with another JSX
     const env = { NEXT_TELEMETRY_DISABLED: '1', SIGNING_SECRET: undefined, HOOKBOX_DB: '/no such folder/hookbox.db' };
     const built = await run([...cli, 'build'], folder(), env);
     expect(built.code, built.output).toBe(0);
@@ -146,7 +144,7 @@ export function next(project: () => Project): void {
     afterAll(() => server[Symbol.asyncDispose]());
 
     it('stores what is authentic, once and in the thread of its inbox, and refuses what is forged', async () => {
-      await send(server.url, forged(signedOrder())); // the first request makes the receiver, which takes a moment
+      await send(server.url, forged(signedOrder())); // creates the receiver, which takes a moment
       await expectForgeryRefused(server.url);
       await expectThread(server);
     });
@@ -173,7 +171,7 @@ export function next(project: () => Project): void {
       );
     await expect.poll(orders).toEqual(['ord_&lt;b&gt;1: 30.05 EUR']);
     await expectOps(server);
-    expect(server.output()).not.toMatch(/SQLite|thread/); // its pages read the file beside the inbox
+    expect(server.output()).not.toMatch(/SQLite|thread/); // the pages read the file beside the inbox
   });
 
   it('runs as `output: standalone` where nothing of its project is', () => expectStandalone(project(), folder()));

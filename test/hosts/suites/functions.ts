@@ -136,7 +136,7 @@ export function functions(project: () => Project): void {
     });
   });
 
-  /** The page's own command, with the framework of test/parts in the place of npx. */
+  /** With the framework of test/parts instead of npx. */
   function frameworkCommand(): Command {
     const line = example('start it on your own machine').trim();
     const runnable = line.replace(

@@ -22,7 +22,7 @@ export function mismatch(project: () => Project): void {
   const folder = (): string => join(project().folder, 'mismatch');
   const bash = (script: string, env: Readonly<Record<string, string>> = {}): Promise<Finished> =>
     run(['bash', '-c', withoutNpx(script)], folder(), env);
-  /** The installed command, without npx, which would look for it on the network if it were not there. */
+  /** npx would use the network. */
   const withoutNpx = (script: string): string =>
     script.replaceAll(
       'npx hookbox',
@@ -122,7 +122,7 @@ export function mismatch(project: () => Project): void {
   });
 
   describe('a test with curl', () => {
-    // In lines, as an editor leaves it.
+    // Formatted, as by an editor.
     const body = `${JSON.stringify(JSON.parse(signedOrder().body.toString()), null, 2)}\n`;
 
     it.each([

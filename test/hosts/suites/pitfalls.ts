@@ -5,7 +5,6 @@ import { changed, example, inlineCode } from '../page.ts';
 import type { Project } from '../project.ts';
 import { startServer, type RunningServer } from '../server.ts';
 
-/** What the page says beside the examples. */
 export function pitfalls(project: () => Project): void {
   async function started(name: string, code: string, run: (server: RunningServer) => Promise<void>): Promise<void> {
     project().write(name, code);

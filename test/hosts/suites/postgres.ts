@@ -14,7 +14,7 @@ import { startWorker } from './workers.ts';
 const LAMBDA = 'aws-lambda/postgres.mjs';
 const WORKER = 'cloudflare/worker-postgres.mjs';
 
-/** The inbox that functions and machines share: on a database of its own, made as a deploy makes it. */
+/** On a database of its own, as a deploy makes it. */
 export function postgres(project: () => Project): void {
   const database = schemaName();
   let server: Pool;
@@ -55,7 +55,7 @@ export function postgres(project: () => Project): void {
       await using second = await startFunction(project(), LAMBDA, env());
       for (const host of [first, second, first]) expect(await host.call(call)).toMatchObject({ statusCode: 200 });
       expect(await orders()).toBe(1);
-      // That of the set-up may just be ending.
+      // The connection of the set-up may still be ending.
       await expect.poll(connections).toBe(2);
     });
 
@@ -73,7 +73,7 @@ export function postgres(project: () => Project): void {
   describe('Cloudflare Workers', () => {
     const runtime = () => ({
       config: 'cloudflare/wrangler-postgres.jsonc',
-      // Miniflare wants a password, and the server of the tests none.
+      // Miniflare needs a password, which the test server ignores.
       hyperdrive: url.replace('@', ':unused@'),
     });
 

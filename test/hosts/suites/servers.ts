@@ -7,14 +7,11 @@ import { startServer, type Command } from '../server.ts';
 
 interface ServerCase {
   readonly name: string;
-  /** the example's name on the page */
   readonly file: string;
-  /** where it is put, if not there: beside another version of its framework */
+  /** Beside another version of its framework. */
   readonly put?: string;
   readonly command: (file: string) => Command;
-  /** turns the example into one in which something reads the body before hookbox */
   readonly misMounted: readonly (readonly [from: string, to: string])[];
-  /** what the log then tells to change */
   readonly fix: string;
 }
 
@@ -106,7 +103,7 @@ const CASES: readonly ServerCase[] = [
   },
 ];
 
-/** The page's own command, so that its permissions are the ones that are tried. */
+/** The page's own command, with its permissions. */
 function denoCommand(file: string): Command {
   const [deno, ...rest] = example('start it on Deno').trim().split(' ');
   expect([deno, rest.at(-1)]).toEqual(['deno', 'deno/server.mjs']);

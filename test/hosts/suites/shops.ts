@@ -18,7 +18,6 @@ const PASSWORD = 'a password of the operators';
 export const OPERATOR = { authorization: `Basic ${Buffer.from(`operator:${PASSWORD}`).toString('base64')}` };
 export const OPS_PASSWORD = { OPS_PASSWORD: PASSWORD };
 
-/** A delivery about an order; `second` is when it happened. */
 export function orderEvent(type: EventType, order: string, second = 0, data: object = {}): SignedOrder {
   const created = new Date(Date.UTC(2026, 0, 1, 12, 0, second)).toISOString();
   const event = buildEvent(type, { created, data: { id: order, ...data } });
@@ -33,7 +32,6 @@ export async function read(server: RunningServer, path: string): Promise<string>
   return body;
 }
 
-/** The operators' page with its files, mounted at /ops, behind its login; and an act on it. */
 export async function expectOps(server: RunningServer): Promise<void> {
   expect((await fetch(new URL('/ops', server.url))).status).toBe(401);
   const overview = await read(server, '/ops');
@@ -66,14 +64,14 @@ async function act(server: RunningServer, path: string, fields: Readonly<Record<
   });
 }
 
-/** Told to stop while an operator looks on, a shop ends by itself. */
+/** Although an operator's page is open. */
 async function expectEnds(server: RunningServer): Promise<void> {
   const live = await fetch(new URL('/ops/live', server.url), { headers: OPERATOR });
   expect(await server.ended('SIGTERM')).toBe(0);
   await live.body?.cancel().catch(() => {});
 }
 
-/** Whole shops of examples/; that of Next.js stands in compiled.ts, where it is built. */
+/** compiled.ts has the shop on Next.js. */
 export function shops(project: () => Project): void {
   const start = (folder: string, env: Readonly<Record<string, string>> = {}): Promise<RunningServer> =>
     startServer(project(), [process.execPath, 'server.mjs'], {
@@ -108,9 +106,9 @@ export function shops(project: () => Project): void {
         orderEvent('order.confirmed', 'ord_kept', 2),
         orderEvent('order.created', 'ord_again', 1, lines),
         orderEvent('order.cancelled', 'ord_again', 2),
-        orderEvent('order.created', 'ord_kept', 1, lines), // another event says the same
+        orderEvent('order.created', 'ord_kept', 1, lines), // another event with the same content
       ];
-      // It is cancelled before the shop hears of it.
+      // The cancellation arrives first.
       expect(await send(server.url, orderEvent('order.cancelled', 'ord_late', 2))).toMatchObject({ status: 200 });
       await expect.poll(() => read(server, '/orders')).toContain('ord_late');
       for (const event of [orderEvent('order.created', 'ord_late', 1, lines), ...events, ...events]) {
@@ -136,7 +134,7 @@ export function shops(project: () => Project): void {
     });
 
     it.each([
-      // Within the transaction, and after it before anybody is told.
+      // Within the transaction, and after the commit.
       [
         'before the commit',
         'if (line.run(',

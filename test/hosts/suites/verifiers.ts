@@ -7,10 +7,8 @@ import { ROOT, type Project } from '../project.ts';
 import { run, startServer } from '../server.ts';
 
 const FILES = ['hono/verify.ts', 'express/verify.ts', 'fastify/verify.ts', 'node-http/verify.ts'];
-/** The same code beside the older version. */
 const ON_EXPRESS_4 = 'express4/verify.ts';
 
-/** A strict project of a merchant. */
 const TSCONFIG = {
   compilerOptions: {
     target: 'es2023',
@@ -24,7 +22,6 @@ const TSCONFIG = {
   files: FILES,
 };
 
-/** The examples of webhookVerifier that stand in a server of their own. */
 export function verifiers(project: () => Project): void {
   beforeAll(() => {
     for (const file of FILES) project().write(file, example(file));

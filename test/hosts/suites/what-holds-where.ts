@@ -11,7 +11,7 @@ import { run, startServer } from '../server.ts';
 const SERVER = 'node-http/server.mjs';
 const LAMBDA = { AWS_LAMBDA_FUNCTION_NAME: 'webhooks' };
 
-/** Its handler fails once, and its effect would fail the second time. */
+/** The handler fails once; its effect would fail the second time. */
 const FUNCTION = `import { createReceiver } from 'hookbox';
 import { webhookHandler } from 'hookbox/aws-lambda';
 import { sqliteInbox } from 'hookbox/sqlite';
@@ -31,7 +31,6 @@ const receiver = createReceiver({
 });
 export const handler = webhookHandler(receiver);`;
 
-/** The table of the page: what its cells say of hosts whose disk does not last. */
 export function whatHoldsWhere(project: () => Project): void {
   it.each([
     { host: 'AWS Lambda', env: LAMBDA },

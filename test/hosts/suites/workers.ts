@@ -9,7 +9,7 @@ import { SECRET } from '../secret.ts';
 import { changed, example } from '../page.ts';
 import type { Project } from '../project.ts';
 
-/** What is used of miniflare, which runs Workers on workerd as Cloudflare does. */
+/** miniflare runs Workers on workerd. */
 interface MiniflareModule {
   readonly Miniflare: new (options: object) => { readonly ready: Promise<URL>; dispose(): Promise<void> };
 }
@@ -26,7 +26,6 @@ export interface RunningWorker extends AsyncDisposable {
   output(): string;
 }
 
-/** Takes messages out of the queue and says what they are. */
 const CONSUMER = `export default {
   async queue(batch) {
     for (const { body } of batch.messages) console.log('took', JSON.stringify(body));
@@ -105,7 +104,7 @@ function taken(worker: RunningWorker): string[] {
   return [...worker.output().matchAll(/^took (.+)$/gm)].map(([, message = '']) => message);
 }
 
-/** Bundles a module, as wrangler does, and runs it under the page's configuration. */
+/** Bundled as by wrangler, with the page's configuration. */
 export async function startWorker(
   project: Project,
   name: string,
@@ -143,7 +142,6 @@ export async function startWorker(
   return { url: url.href, output: () => output, [Symbol.asyncDispose]: () => miniflare.dispose() };
 }
 
-/** The part of esbuild that is used here, with which wrangler bundles. */
 interface Esbuild {
   readonly build: (options: object) => Promise<{ readonly outputFiles: readonly { readonly text: string }[] }>;
 }
@@ -153,7 +151,7 @@ interface PluginBuild {
   onLoad(of: { filter: RegExp; namespace: string }, load: (asked: { path: string }) => object): void;
 }
 
-/** Modules of Node are imported, also where a package requires them: wrangler does the same. */
+/** As wrangler does, for packages that require a module of Node. */
 const NODE_MODULES = {
   name: 'modules-of-node',
   setup(build: PluginBuild) {
@@ -176,7 +174,7 @@ async function bundled(source: string): Promise<string> {
   return outputFiles[0]?.text ?? '';
 }
 
-/** The page's configuration without what JSON has not: comments, and a comma before a brace. */
+/** Without comments, and commas before a brace. */
 function wranglerConfig(file: string): WranglerConfig {
   return JSON.parse(example(file).replaceAll(/,(?=\s*[}\]])/g, '')) as WranglerConfig;
 }

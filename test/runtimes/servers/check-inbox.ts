@@ -1,5 +1,5 @@
 // Runs what every runtime keeps on one placement: check-inbox.ts thread|loop <folder>
-// It says of each check in a line of JSON whether it holds.
+// Writes a line of JSON for each check.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Inbox } from 'hookbox';
@@ -9,7 +9,7 @@ import { startedThreads } from '../started-threads.ts';
 
 const [placement = '', folder = ''] = process.argv.slice(2);
 const threads = startedThreads();
-// Afterwards: some runtimes look up once what a module of Node exports.
+// Imported later: some runtimes read the exports of Node's modules once.
 const hookbox = await import('hookbox');
 const ops = await import('hookbox/ops');
 const { sqliteInbox } = await import('hookbox/sqlite');
@@ -37,11 +37,11 @@ for (const [n, [name, check]] of Object.entries(inboxChecks).entries()) {
       placement: placement === 'loop' ? 'loop' : 'thread',
     });
     await Promise.all(inboxes.map((inbox) => inbox.close()));
-    // Where a thread could not be had, it would say so.
+    // A missing thread logs a line.
     if (log.lines.length > 0) failure = JSON.stringify(log.lines);
   } catch (thrown) {
     failure = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   }
   console.log(JSON.stringify({ name, failure }));
 }
-// It ends by itself, or something still keeps it alive.
+// The process must end by itself.

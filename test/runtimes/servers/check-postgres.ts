@@ -1,5 +1,5 @@
 // Receives and handles on a runtime, with a pool that hookbox opens: check-postgres.ts <url> <schema>
-// It says in a line of JSON what has become of it, and ends by itself.
+// Writes a line of JSON, and ends by itself.
 import { setTimeout as delay } from 'node:timers/promises';
 import { createReceiver, signBody } from 'hookbox';
 import { postgresInbox } from 'hookbox/postgres';

@@ -1,4 +1,3 @@
-/** Run by Deno: receivers behind `Deno.serve`. */
 import * as hookbox from 'hookbox';
 import * as adapter from 'hookbox/fetch';
 import { memoryInbox } from 'hookbox/memory';

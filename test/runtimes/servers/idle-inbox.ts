@@ -1,9 +1,9 @@
-// Stores an event, looks at it, leaves its inbox open, and has nothing more to do: idle-inbox.ts <file>
+// Leaves its inbox open: idle-inbox.ts <file>
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { startedThreads } from '../started-threads.ts';
 
 const threads = startedThreads();
-// Afterwards: some runtimes look up once what a module of Node exports.
+// Imported later: some runtimes read the exports of Node's modules once.
 const { sqliteInbox } = await import('hookbox/sqlite');
 const { listEvents } = await import('hookbox/ops');
 const inbox = sqliteInbox(process.argv[2] ?? '');

@@ -1,4 +1,3 @@
-/** Run by Node: receivers behind `node:http`. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';

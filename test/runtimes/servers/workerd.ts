@@ -1,4 +1,3 @@
-/** Run by workerd: receivers in a module worker. */
 import * as hookbox from 'hookbox';
 import * as adapter from 'hookbox/fetch';
 import { memoryInbox } from 'hookbox/memory';

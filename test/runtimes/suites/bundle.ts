@@ -6,7 +6,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const IN_TEST = join(ROOT, 'test') + sep;
 const IN_SOURCE = join(ROOT, 'src') + sep;
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-/** What stands in the place of a module of the suites. */
+/** Replacements for modules of the suites. */
 const PLACES: Readonly<Record<string, string>> = {
   vitest: here('stand-in.ts'),
   'node:module': here('node-module.ts'),
@@ -19,12 +19,7 @@ const THREAD = { 'hookbox-thread': builtOf(`${IN_SOURCE}inbox/sqlite/threads/hoo
 const OWN_PROCESS = /new URL\('([^']+)\.ts', import\.meta\.url\)/g;
 const OPTIONS = { platform: 'node', transform: { target: 'node22' }, logLevel: 'silent' } as const;
 
-/**
- * Writes the suites as JavaScript that every runtime takes, with the scripts that they start in processes of their own.
- * What they test is `dist`, as users run it; a process of its own has it in a few files, as there are dozens of these.
- *
- * @returns the module to run
- */
+/** The suites test `dist`, as users run it; the scripts that they start are bundled, because dozens of processes load them. */
 export async function bundleSuites(folder: string): Promise<string> {
   const scripts = new Map<string, string>();
   const suites = await rolldown({
@@ -39,14 +34,13 @@ export async function bundleSuites(folder: string): Promise<string> {
     input: { ...Object.fromEntries(scripts), ...THREAD },
     plugins: [places((built) => built)],
   });
-  // A thread of an inbox is looked for beside it, under this name.
+  // The inbox looks for its thread beside it, under this name.
   const names = { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' };
   await processes.write({ dir: join(folder, PROCESSES), format: 'esm', ...names });
   await processes.close();
   return join(folder, 'suites.mjs');
 }
 
-/** @param builtAt - what is imported for a module of `dist` */
 function places(builtAt: (path: string) => string | { id: string; external: true }): Plugin {
   return {
     name: 'places',
@@ -60,7 +54,6 @@ function places(builtAt: (path: string) => string | { id: string; external: true
   };
 }
 
-/** @param scripts - where what is found is noted, by name */
 function ownProcesses(scripts: Map<string, string>): Plugin {
   return {
     name: 'own-processes',

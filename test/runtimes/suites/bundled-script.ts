@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-/** In place of `helpers/bundled-script.ts`: what the suites start is bundled with them. */
+/** Replaces `helpers/bundled-script.ts`. */
 export async function bundledScript(script: URL): Promise<string> {
   return fileURLToPath(script);
 }

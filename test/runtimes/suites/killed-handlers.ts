@@ -11,7 +11,7 @@ import type { Placement } from '../inbox-checks.ts';
 
 const EVENTS = 60;
 
-/** The short form of `test/crash/handling-kill.test.ts`: who handles the rest afterwards is this process. */
+/** The short form of `test/crash/handling-kill.test.ts`. */
 export function testKilledHandlers(placement: Placement): void {
   it('what handlers write happens exactly once, although their process is killed in the midst of it', async () => {
     const file = scratchFile();

@@ -1,4 +1,4 @@
 export { createRequire, syncBuiltinESMExports } from 'node:module';
 
-/** Deno has none of this name, and where suites run they have nothing compiled to keep. */
+/** Deno lacks this function. */
 export function flushCompileCache(): void {}

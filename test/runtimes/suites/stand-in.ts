@@ -1,13 +1,10 @@
-/**
- * What the suites import as `vitest` on a runtime that vitest does not run on: it collects the cases, runs one after the
- * other, and says of each in a line of JSON whether it holds. `expect` and `vi` are vitest's own, which need no runner.
- */
+/** Replaces `vitest` where it does not run: runs the cases in turn and writes a line of JSON for each. `expect` and `vi` need no runner. */
 import { format } from 'node:util';
 import { expect as expectOfVitest, vi } from 'vitest';
 
 type Step = () => unknown;
 type Body = (...row: never[]) => unknown;
-/** Both orders that vitest takes: options before the body, or a timeout after it. */
+/** Options before the body, or a timeout after it. */
 type Rest = readonly [Body | object, (Body | number)?];
 type Define = (title: string, ...rest: Rest) => void;
 
@@ -29,12 +26,11 @@ interface Case {
 const CASE_LIMIT_MS = 60_000;
 const POLL_LIMIT_MS = 20_000;
 const POLL_MS = 20;
-/** Six processes and five seconds: of a lock, `inbox-checks.ts` asks the same. */
+/** It takes too long; `inbox-checks.ts` tests the same. */
 const LEFT_OUT = 'while another process holds the lock of the database';
 
 const root = newGroup('', null);
 let collecting = root;
-/** what the running case has left to do */
 let finishing: Step[] = [];
 
 export { vi };
@@ -54,7 +50,6 @@ export const afterEach = (step: Step): void => void collecting.afterEach.push(st
 export const afterAll = (step: Step): void => void collecting.afterAll.push(step);
 export const onTestFinished = (step: Step): void => void finishing.push(step);
 
-/** Runs what was collected. */
 export async function runCases(): Promise<void> {
   await runGroup(root, []);
 }
@@ -94,7 +89,7 @@ function bodyOf(title: string, rest: Rest): Body {
   return body as Body;
 }
 
-/** With what the row has to say in place of `%s` and `$name`. */
+/** Replaces `%s` and `$name`. */
 function titleOf(title: string, values: readonly unknown[]): string {
   const row = Object(values[0]) as Readonly<Record<string, unknown>>;
   const named = title.replaceAll(/\$(\w+)/g, (asked, key: string) => (key in row ? String(row[key]) : asked));
@@ -130,7 +125,6 @@ async function failureOf({ run }: Case, group: Group): Promise<string | null> {
   }
 }
 
-/** The outermost first. */
 function lineageOf(group: Group | null): Group[] {
   return group === null ? [] : [...lineageOf(group.parent), group];
 }
@@ -145,7 +139,6 @@ async function withinLimit(run: Step): Promise<void> {
   }
 }
 
-/** Any assertion, tried until it holds. */
 function poll(look: Step): object {
   const holds = async (assertion: string, given: readonly unknown[]): Promise<void> => {
     for (const until = performance.now() + POLL_LIMIT_MS; ;) {

@@ -1,4 +1,3 @@
-/** What every runtime has to keep of the suites of the inbox and of the work queue: run by a runtime, in one process. */
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
@@ -17,7 +16,7 @@ import { testKilledHandlers } from './killed-handlers.ts';
 import { runCases } from './stand-in.ts';
 
 const [, onLoop] = storeKinds;
-/** One in threads costs twice as much. */
+/** Threads cost twice as much. */
 const HISTORIES = { loop: 15, thread: 10 };
 
 describe.each(PLACEMENTS)('%s', (placement) => {

@@ -3,12 +3,11 @@ import { NEW_CART, NEW_ORDER, PIER } from '../service.ts';
 import { PRODUCTS, type ModelLine, type OrderStatus } from './service-model.ts';
 import type { World } from './world.ts';
 
-/** The world itself keeps the model, so commands need no other. */
 export interface Model {
   readonly world: World;
 }
 
-/** One thing that a client, an operator or the clock does; afterwards everything is compared with the model. */
+/** Compares everything with the model afterwards. */
 class Step implements fc.AsyncCommand<Model, World> {
   readonly #name: string;
   readonly #run: (world: World) => Promise<void> | void;
@@ -47,7 +46,6 @@ const line = fc.record({
 const lines = fc.array(line, { minLength: 1, maxLength: 3 });
 const method = fc.constantFrom('pm_ok', 'pm_ok', 'pm_declined', 'pm_insufficient_funds', 'pm_expired');
 
-/** What a client, an operator and the clock may do, in any order. */
 export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>>> {
   const advances = [1_000, MINUTE, 10 * MINUTE, 20 * MINUTE, HOUR, 23 * HOUR].map((ms) =>
     fc.constant(new Step(`advance ${ms} ms`, (world) => advance(world, ms))),
@@ -178,7 +176,7 @@ async function submit(world: World, at: number, how: string): Promise<void> {
   await world.call(expected, 'POST', `/order/${order.id}/submit`, { payment_method_id: how });
 }
 
-/** Whichever was sent first is first; and what one takes the other does not get, though they may be the same. */
+/** The two may be the same. */
 async function submitBoth(world: World, one: number, other: number): Promise<void> {
   const orders = [pick(world.model.orders, one), pick(world.model.orders, other)].filter(
     (order) => order !== undefined,

@@ -12,7 +12,7 @@ test('every history of carts, orders, stock and payments keeps every promise', {
   await fc.assert(everyHistoryKeepsItsPromises(createSandbox, tally), { seed, numRuns: HISTORIES });
   console.log(`${tally.commands} commands with seed ${seed}: ${JSON.stringify(Object.fromEntries(tally.events))}`);
   expect(tally.commands).toBeGreaterThan(10 * HISTORIES);
-  // All of interface 6.1 happen, and none by a hair's breadth.
+  // All of interface 6.1.
   expect(tally.events.size).toBe(11);
   for (const [type, count] of tally.events) expect(count, type).toBeGreaterThanOrEqual(times(20, 3));
 });

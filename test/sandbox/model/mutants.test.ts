@@ -5,7 +5,6 @@ import { everyHistoryKeepsItsPromises, Tally } from './history.ts';
 import { mutants } from './mutants.ts';
 import { Violation } from './violation.ts';
 
-/** A fault that fewer histories than this do not find is a fault of the test. */
 const BUDGET = 100;
 
 afterEach(() => {

@@ -7,14 +7,10 @@ import type * as orders from '../../../src/sandbox/orders.ts';
 import type * as payments from '../../../src/sandbox/payments.ts';
 import type { PromiseName } from './violation.ts';
 
-/** A fault in one module of the sandbox that the histories must find. */
 export interface Mutant {
   readonly name: string;
-  /** what one of them must be found to break */
   readonly breaks: readonly PromiseName[];
-  /** the file that it is in */
   readonly module: string;
-  /** what that exports instead */
   readonly replace: (actual: object) => object;
 }
 
@@ -23,7 +19,7 @@ function inModule<Module extends object>(module: string) {
     name,
     breaks,
     module,
-    replace: (actual) => replace(actual as Module), // the module of that file
+    replace: (actual) => replace(actual as Module),
   });
 }
 

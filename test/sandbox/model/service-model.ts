@@ -1,4 +1,4 @@
-/** A product at the one location of the histories; written by hand, as are all numbers here. */
+/** By hand, as are all numbers here. */
 export interface ModelProduct {
   readonly id: string;
   readonly cents: number;
@@ -19,7 +19,7 @@ export interface ModelLine {
 export type CartStatus = 'Active' | 'Submitted' | 'Cancelled';
 export type OrderStatus = 'created' | 'confirmed' | 'ready' | 'completed' | 'cancelled' | 'failed';
 
-/** When something happens by itself; what was said first happens first. */
+/** Equal times: the order of requests. */
 interface Due {
   readonly at: number;
   readonly said: number;
@@ -45,7 +45,6 @@ export interface ModelOrder {
   due: Due | null;
 }
 
-/** An event that must come, as far as it matters. */
 export interface ModelEvent {
   readonly type: string;
   readonly about: string;
@@ -53,7 +52,6 @@ export interface ModelEvent {
   readonly says: Readonly<Record<string, unknown>>;
 }
 
-/** A status, or the code of an error. */
 export type Told = number | string;
 
 const MINUTE = 60_000;
@@ -64,13 +62,13 @@ const NEXT: Readonly<Partial<Record<OrderStatus, OrderStatus>>> = {
   ready: 'completed',
 };
 
-/** What a sandbox should be like, by the A1 to A6 and A11, in as few words as there are. */
+/** A1 to A6 and A11 in few words. */
 export class ServiceModel {
   now: number;
   readonly carts: ModelCart[] = [];
   readonly orders: ModelOrder[] = [];
   readonly stock = new Map(PRODUCTS.map(({ id, stock }) => [id, stock]));
-  /** that were not seen yet */
+  /** Not seen yet. */
   events: ModelEvent[] = [];
   declines = 0;
   failures = 0;

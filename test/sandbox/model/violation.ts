@@ -1,4 +1,3 @@
-/** What a sandbox promises. */
 export type PromiseName =
   | 'answers are what the state says'
   | 'stock is what nobody has taken'
@@ -7,7 +6,6 @@ export type PromiseName =
   | 'carts are what their clients made them'
   | 'each event once, in order';
 
-/** A promise that was broken. */
 export class Violation extends Error {
   override readonly name = 'Violation';
   readonly promise: PromiseName;

@@ -4,7 +4,6 @@ import { PIER, Service, type Answer } from '../service.ts';
 import { ServiceModel, type Told } from './service-model.ts';
 import { Violation, type PromiseName } from './violation.ts';
 
-/** A sandbox beside the model of what it should be. */
 export class World implements AsyncDisposable {
   readonly service: Service;
   readonly model: ServiceModel;
@@ -18,7 +17,7 @@ export class World implements AsyncDisposable {
     this.model = new ServiceModel(this.service.sandbox.now().getTime());
   }
 
-  /** Calls an operation whose answer is known. @returns `data` of it where it succeeds */
+  /** @returns `data` if it succeeds */
   async call(expected: Told, method: string, path: string, body: object): Promise<unknown> {
     return this.judge(expected, await this.service.call(method, path, body), `${method} ${path}`);
   }
@@ -33,7 +32,6 @@ export class World implements AsyncDisposable {
     throw new Violation(promise, `${what}: ${JSON.stringify(is)}, and not ${JSON.stringify(shouldBe)}`);
   }
 
-  /** Everything that can be seen is as it should be. */
   async check(): Promise<void> {
     const { sandbox } = this.service;
     const { model } = this;
