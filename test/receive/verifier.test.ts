@@ -6,6 +6,7 @@ import type { BodyLimits, BodyRead, Delivery } from '../../src/receive/delivery.
 import { ConfigurationError } from '../../src/errors.ts';
 import { type Reason, type ErrorOutcome, isErrorOutcome } from '../../src/receive/outcome.ts';
 import { signBody } from '../../src/signing/signature.ts';
+import { ANYTHING_THROWN } from '../helpers/anything-thrown.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 import { createVerifier, type VerifiedDelivery, type VerifierOptions } from '../../src/receive/verifier.ts';
 
@@ -440,31 +441,7 @@ describe('what is reported', () => {
     expect(lines.at(-1)?.facts).toMatchObject({ reason: 'signature-mismatch', suppressed: 999 });
   });
 
-  const unprintable: readonly (readonly [string, unknown])[] = [
-    ['a text', 'text'],
-    ['undefined', undefined],
-    ['null', null],
-    ['a symbol', Symbol('x')],
-    ['an object without a prototype', Object.create(null)],
-    [
-      'an object whose toString throws',
-      {
-        toString() {
-          throw new Error('no');
-        },
-      },
-    ],
-    [
-      'an error whose message throws',
-      Object.defineProperty(new Error('x'), 'message', {
-        get() {
-          throw new Error('no');
-        },
-      }),
-    ],
-  ];
-
-  it.each(unprintable)('may have as its cause anything that can be thrown: %s', (_, cause) => {
+  it.each(ANYTHING_THROWN)('may have as its cause anything that can be thrown: %s', (_, cause) => {
     expect(verifier().reject('internal', { cause })).toMatchObject({ reason: 'internal', status: 503 });
     expect(lines).toHaveLength(1);
   });

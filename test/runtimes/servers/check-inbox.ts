@@ -29,7 +29,7 @@ for (const [n, [name, check]] of Object.entries(inboxChecks).entries()) {
   try {
     await check({
       file,
-      open: (options) => opened(sqliteInbox(file, { ...shared, ...options })),
+      open: () => opened(sqliteInbox(file, shared)),
       openOn: (database) => opened(sqliteInbox({ database }, shared)),
       Database,
       hookbox: { ...hookbox, ...ops },
