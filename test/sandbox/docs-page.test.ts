@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { OPERATIONS } from '../../src/sandbox/service-operations.ts';
 import { ASSUMPTIONS, DEFAULT_ASSUMPTIONS } from '../../src/sandbox/assumptions.ts';
 
 const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
@@ -15,12 +14,4 @@ it('docs/sandbox.md has each assumption in its words, with its values', () => {
     return ['', id, about, decision, shown, ''];
   });
   expect(rows).toEqual(wanted);
-});
-
-it('docs/sandbox.md has each operation', () => {
-  const wanted = Object.entries(OPERATIONS).map(
-    ([name, { method, path, permission }]) => `${name} ${method} ${path} ${permission}`,
-  );
-  const shown = page.split('\n').filter((line) => /^\| `\w+` +\| `[A-Z]/.test(line));
-  expect(shown.map((line) => line.replaceAll(/[|`]/g, ' ').replaceAll(/ +/g, ' ').trim())).toEqual(wanted);
 });
