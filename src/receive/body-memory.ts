@@ -2,23 +2,6 @@ import type { BodyBuffer } from './delivery.ts';
 
 type Stop = NonNullable<ReturnType<BodyBuffer['add']>>;
 
-export interface Reading extends BodyBuffer {
-  /** Resolves when earlier bodies needed the memory. */
-  readonly crowdedOut: Promise<'no-room'>;
-  /** Gave everything back, because there was no room. */
-  readonly isRefused: boolean;
-  /** Counts bytes outside the buffer. `false` if there is no room for them. */
-  holds(bytes: number): boolean;
-  close(): void;
-}
-
-/** The memory of all bodies whose senders are still unknown. */
-export interface ReadingRoom {
-  /** Bytes of memory that is really allocated. */
-  readonly held: number;
-  open(): Reading;
-}
-
 /** The first size of a buffer. A Content-Length may lie, so no memory is allocated for announced bytes. */
 const LEAST_BYTES = 1_024;
 /** Nearly all deliveries are smaller. Larger bodies cannot fill the eighth that is left to them. */
@@ -31,74 +14,79 @@ const TINY_BYTES = 16;
 
 const NOTHING = Buffer.alloc(0);
 
-/** Copies each body into one buffer, because a tiny chunk of a server holds hundreds of bytes. Beyond the limit, the newest body gives way. */
-export function readingRoom(maxBytes: number, maxHeldBytes: number): ReadingRoom {
-  const maxLargeBytes = Math.max(maxBytes, maxHeldBytes * (1 - LEFT_TO_SMALL));
+/** The memory of all bodies whose senders are still unknown. Beyond the limit, the newest body gives way. */
+export class ReadingRoom {
+  readonly maxBytes: number;
+  readonly #maxHeldBytes: number;
+  readonly #maxLargeBytes: number;
   /** Incomplete bodies, oldest first. */
-  const arriving = new Set<OneReading>();
-  let held = 0;
-  let heldByLarge = 0;
+  readonly #arriving = new Set<Reading>();
+  #held = 0;
+  #heldByLarge = 0;
 
-  function fits(reading: OneReading, bytes: number): boolean {
-    const large = heldByLarge + largePart(bytes) - largePart(reading.held);
-    return held + bytes - reading.held <= maxHeldBytes && large <= maxLargeBytes;
+  constructor(maxBytes: number, maxHeldBytes: number) {
+    this.maxBytes = maxBytes;
+    this.#maxHeldBytes = maxHeldBytes;
+    this.#maxLargeBytes = Math.max(maxBytes, maxHeldBytes * (1 - LEFT_TO_SMALL));
+  }
+
+  /** Bytes of memory that is really allocated. */
+  get held(): number {
+    return this.#held;
+  }
+
+  open(): Reading {
+    const reading = new Reading(this);
+    this.#arriving.add(reading);
+    return reading;
+  }
+
+  count(reading: Reading, bytes: number): void {
+    this.#held += bytes - reading.held;
+    this.#heldByLarge += largePart(bytes) - largePart(reading.held);
+    reading.held = bytes;
+  }
+
+  make(reading: Reading, bytes: number): boolean {
+    if (!this.#fits(reading, bytes)) this.#crowdOutLater(reading, bytes);
+    if (!this.#fits(reading, bytes)) return false;
+    this.count(reading, bytes);
+    return true;
+  }
+
+  leave(reading: Reading): void {
+    this.#arriving.delete(reading);
+  }
+
+  #fits(reading: Reading, bytes: number): boolean {
+    const large = this.#heldByLarge + largePart(bytes) - largePart(reading.held);
+    return this.#held + bytes - reading.held <= this.#maxHeldBytes && large <= this.#maxLargeBytes;
   }
 
   /** Ends the newest bodies that began later, until there is room. */
-  function crowdOutLater(reading: OneReading, bytes: number): void {
-    if (!arriving.has(reading)) return;
-    const all = [...arriving];
+  #crowdOutLater(reading: Reading, bytes: number): void {
+    if (!this.#arriving.has(reading)) return;
+    const all = [...this.#arriving];
     for (const other of all.slice(all.indexOf(reading) + 1).toReversed()) {
-      if (fits(reading, bytes)) return;
-      const isFull = held + bytes - reading.held > maxHeldBytes;
+      if (this.#fits(reading, bytes)) return;
+      const isFull = this.#held + bytes - reading.held > this.#maxHeldBytes;
       if ((isFull ? other.held : largePart(other.held)) > 0) other.crowdOut();
     }
   }
-
-  const room: Room = {
-    maxBytes,
-    count(reading, bytes) {
-      held += bytes - reading.held;
-      heldByLarge += largePart(bytes) - largePart(reading.held);
-      reading.held = bytes;
-    },
-    make(reading, bytes) {
-      if (!fits(reading, bytes)) crowdOutLater(reading, bytes);
-      if (!fits(reading, bytes)) return false;
-      room.count(reading, bytes);
-      return true;
-    },
-    leave: (reading) => void arriving.delete(reading),
-  };
-
-  return {
-    get held() {
-      return held;
-    },
-    open() {
-      const reading = new OneReading(room);
-      arriving.add(reading);
-      return reading;
-    },
-  };
 }
 
 function largePart(bytes: number): number {
   return bytes > SMALL_BYTES ? bytes : 0;
 }
 
-interface Room {
-  readonly maxBytes: number;
-  count(reading: OneReading, bytes: number): void;
-  make(reading: OneReading, bytes: number): boolean;
-  leave(reading: OneReading): void;
-}
-
-class OneReading implements Reading {
+/** Copies a body into one buffer, because a tiny chunk of a server holds hundreds of bytes. */
+export class Reading implements BodyBuffer {
+  /** Resolves when earlier bodies needed the memory. */
   readonly crowdedOut: Promise<'no-room'>;
+  /** Gave everything back, because there was no room. */
   isRefused = false;
   held = 0;
-  readonly #room: Room;
+  readonly #room: ReadingRoom;
   readonly #reject: (why: 'no-room') => void;
   #buffer = NOTHING;
   #size = 0;
@@ -106,7 +94,7 @@ class OneReading implements Reading {
   #expected = 0;
   #isOver = false;
 
-  constructor(room: Room) {
+  constructor(room: ReadingRoom) {
     this.#room = room;
     const { promise, resolve } = Promise.withResolvers<'no-room'>();
     this.crowdedOut = promise;
@@ -139,6 +127,7 @@ class OneReading implements Reading {
     return this.#buffer;
   }
 
+  /** Counts bytes outside the buffer. `false` if there is no room for them. */
   holds(bytes: number): boolean {
     if (this.#isOver || (bytes > this.held && !this.#room.make(this, bytes))) {
       this.crowdOut();

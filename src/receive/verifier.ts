@@ -16,7 +16,7 @@ import {
   reportedErrorOutcomes,
   type ErrorFacts,
 } from './outcome.ts';
-import { readingRoom, type Reading } from './body-memory.ts';
+import { ReadingRoom, type Reading } from './body-memory.ts';
 
 /** The options of {@link createVerifier}. */
 export interface VerifierOptions {
@@ -131,7 +131,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
 export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) => void = () => {}): Verifier {
   const { maxBodyBytes: maxBytes = MAX_BODY_BYTES, deadlineMs = DEADLINE_MS } = options;
-  const room = readingRoom(maxBytes, mostHeld(options.maxReadingBytes, maxBytes));
+  const room = new ReadingRoom(maxBytes, mostHeld(options.maxReadingBytes, maxBytes));
   const logger = loggerOf(options.logger);
   const keys = chosenKeys(options, logger);
   const reject = reportedErrorOutcomes(logger);

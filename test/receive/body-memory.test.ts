@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readingRoom, type Reading } from '../../src/receive/body-memory.ts';
+import { ReadingRoom, type Reading } from '../../src/receive/body-memory.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -20,7 +20,7 @@ describe('a body that is put together', () => {
         fc.array(fc.uint8Array({ maxLength: 3 * KIB })),
         fc.constantFrom('right' as const, 0, 1, 1_000, 100_000, Number.NaN, -1),
         (chunks, announced) => {
-          const room = readingRoom(MIB, MIB);
+          const room = new ReadingRoom(MIB, MIB);
           const reading = room.open();
           const all = Buffer.concat(chunks);
           reading.expect(announced === 'right' ? all.byteLength : announced);
@@ -39,7 +39,7 @@ describe('a body that is put together', () => {
   });
 
   it.each([16, 100, 5_000])('takes no more than twice what has come, or 1 KiB, in chunks of %i bytes', (size) => {
-    const room = readingRoom(MIB, MIB);
+    const room = new ReadingRoom(MIB, MIB);
     const reading = room.open();
     reading.expect(MIB);
     const chunk = new Uint8Array(size);
@@ -52,7 +52,7 @@ describe('a body that is put together', () => {
   });
 
   it('is copied a few times over, not once for each chunk', () => {
-    const room = readingRoom(MIB, MIB);
+    const room = new ReadingRoom(MIB, MIB);
     const reading = room.open();
     const sizes = new Set<number>();
     const chunk = new Uint8Array(16);
@@ -64,25 +64,25 @@ describe('a body that is put together', () => {
   });
 
   it('takes nothing for a length that was only announced', () => {
-    const room = readingRoom(MIB, MIB);
+    const room = new ReadingRoom(MIB, MIB);
     expect(room.open().expect(MIB)).toBeNull();
     expect(room.held).toBe(0);
   });
 
   it('may come in 4,096 chunks of one byte, and no more of them: each keeps a server busy', () => {
-    const reading = readingRoom(MIB, MIB).open();
+    const reading = new ReadingRoom(MIB, MIB).open();
     const chunk = new Uint8Array(1);
     for (let n = 0; n < 4_096; n += 1) expect(reading.add(chunk)).toBeNull();
     expect(reading.add(chunk)).toBe('tiny-chunks');
 
-    const coarser = readingRoom(MIB, MIB).open();
+    const coarser = new ReadingRoom(MIB, MIB).open();
     const ended = new Set<unknown>();
     for (let come = 0; come < MIB; come += 16) ended.add(coarser.add(new Uint8Array(16)));
     expect([...ended]).toEqual([null]);
   });
 
   it('is too large with one byte more than the limit, announced or not', () => {
-    const reading = readingRoom(10, MIB).open();
+    const reading = new ReadingRoom(10, MIB).open();
     expect(reading.expect(11)).toBe('too-large');
     expect(reading.add(new Uint8Array(10))).toBeNull();
     expect(reading.add(new Uint8Array(1))).toBe('too-large');
@@ -98,7 +98,7 @@ describe('the room for all bodies', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const room = readingRoom(256 * KIB, MIB);
+        const room = new ReadingRoom(256 * KIB, MIB);
         const readings = Array.from({ length: 10 }, () => room.open());
         for (const { who, bytes, end } of steps) {
           const reading = readings[who];
@@ -116,7 +116,7 @@ describe('the room for all bodies', () => {
   });
 
   it('is taken from the newest, and those that began before go on', async () => {
-    const room = readingRoom(MIB, 4 * MIB);
+    const room = new ReadingRoom(MIB, 4 * MIB);
     const readings = Array.from({ length: 10 }, () => room.open());
     // Side by side, as they arrive.
     for (let come = 0; come < MIB; come += KIB) {
@@ -129,7 +129,7 @@ describe('the room for all bodies', () => {
   });
 
   it('is refused to the newest itself, and nobody else gives way', () => {
-    const room = readingRoom(MIB, MIB);
+    const room = new ReadingRoom(MIB, MIB);
     const [old, young] = [room.open(), room.open()];
     expect(fill(old, 900 * KIB)).toBeNull();
     expect(fill(young, 100 * KIB)).toBe('no-room');
@@ -139,7 +139,7 @@ describe('the room for all bodies', () => {
   });
 
   it('holds nothing of a body that was crowded out, and takes nothing more of it', () => {
-    const room = readingRoom(MIB, MIB);
+    const room = new ReadingRoom(MIB, MIB);
     const [old, young] = [room.open(), room.open()];
     fill(young, 500 * KIB);
     fill(old, 900 * KIB);
@@ -151,7 +151,7 @@ describe('the room for all bodies', () => {
   });
 
   it('is left to small bodies in part, however many large ones there are, and a lone large one fits all the same', () => {
-    const room = readingRoom(MIB, 8 * MIB);
+    const room = new ReadingRoom(MIB, 8 * MIB);
     const large = Array.from({ length: 20 }, () => room.open());
     for (const reading of large) fill(reading, MIB);
     expect(large.filter(({ isRefused }) => !isRefused)).toHaveLength(7);
@@ -159,11 +159,11 @@ describe('the room for all bodies', () => {
     for (const reading of small) expect(fill(reading, 60 * KIB)).toBeNull();
     expect(large.filter(({ isRefused }) => !isRefused)).toHaveLength(7);
 
-    expect(fill(readingRoom(MIB, MIB).open(), MIB)).toBeNull();
+    expect(fill(new ReadingRoom(MIB, MIB).open(), MIB)).toBeNull();
   });
 
   it('is not taken from a small one to make a large one larger where only large ones are in the way', () => {
-    const room = readingRoom(MIB, 8 * MIB);
+    const room = new ReadingRoom(MIB, 8 * MIB);
     const first = room.open();
     const others = Array.from({ length: 6 }, () => room.open());
     const small = room.open();
@@ -177,7 +177,7 @@ describe('the room for all bodies', () => {
   });
 
   it('is not taken from one that is complete: its bytes are on their way', () => {
-    const room = readingRoom(MIB, MIB);
+    const room = new ReadingRoom(MIB, MIB);
     const [old, complete] = [room.open(), room.open()];
     fill(complete, 900 * KIB);
     complete.bytes();
@@ -188,7 +188,7 @@ describe('the room for all bodies', () => {
   });
 
   it('counts bytes that were put together elsewhere', () => {
-    const room = readingRoom(MIB, MIB);
+    const room = new ReadingRoom(MIB, MIB);
     const kept = room.open();
     expect(kept.holds(MIB)).toBe(true);
     expect(room.held).toBe(MIB);
