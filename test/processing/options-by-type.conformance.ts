@@ -1,48 +1,39 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import {
-  EVERYTHING,
-  type AttemptError,
-  type ClaimedEvent,
-  type ClaimRequest,
-  type Settlement,
-} from '../../src/inbox/work.ts';
+import type { AttemptError, ClaimRequest, Settlement } from '../../src/inbox/work.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
+import {
+  claim,
+  claimIds,
+  handleAll,
+  inbox,
+  LEASE_MS,
+  leaseOf,
+  openers,
+  PROCESSED,
+  type Parts,
+} from './inbox-under-test.ts';
 
-type Parts = NonNullable<Parameters<typeof incoming>[0]>;
-
-const LEASE_MS = 1_000;
 const ERROR: AttemptError = { name: 'Error', message: 'no such order', stack: null };
-const PROCESSED: Settlement = { outcome: 'processed' };
 const OLDEST = incoming().created?.ms ?? 0;
 
 export function testOptionsByType(name: string, open: () => Inbox): void {
-  async function holding(...events: Parts[]): Promise<Inbox> {
-    const inbox = open();
-    await inbox.announce(EVERYTHING, START, null);
-    for (const event of events) await inbox.accept(incoming({ receivedAt: START, ...event }), later());
-    return inbox;
-  }
+  const { holding: holdingDue } = openers(open);
+  const holding = (...events: Parts[]) => holdingDue(...events.map((event) => ({ receivedAt: START, ...event })));
 
   /** `old` has failed, and `new` is the newer event of its entity. */
-  async function failed(yields: boolean | undefined, dueAt = START + 100): Promise<Inbox> {
-    const inbox = await holding(
+  async function failed(yields: boolean | undefined, dueAt = START + 100): Promise<void> {
+    await holding(
       { id: 'old' },
       { id: 'new', created: { ms: OLDEST + 1, ns: 0 } },
       { id: 'newest', created: { ms: OLDEST + 2, ns: 0 } },
     );
-    await fail(inbox, 'old', START, { yields, dueAt });
-    return inbox;
+    await fail('old', START, { yields, dueAt });
   }
 
-  async function fail(
-    inbox: Inbox,
-    id: string,
-    now: number,
-    { yields, dueAt }: { yields: boolean | undefined; dueAt: number },
-  ) {
-    const [claimed] = await claim(inbox, now, { limit: 1 });
+  async function fail(id: string, now: number, { yields, dueAt }: { yields: boolean | undefined; dueAt: number }) {
+    const [claimed] = await claim(now, { limit: 1 });
     expect(claimed?.id).toBe(id);
     const settlement: Settlement = { outcome: 'retry', error: ERROR, dueAt, ...(yields !== undefined && { yields }) };
     expect(await inbox.settle(leaseOf(claimed), settlement, now)).toBe(true);
@@ -51,65 +42,65 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
   describe(`${name}: an event that has failed`, () => {
     it('holds newer ones of its entity back, unless it yields', async () => {
       for (const yields of [undefined, false]) {
-        await using inbox = await failed(yields);
-        expect(await claimIds(inbox, START + 50)).toEqual([]);
-        expect(await claimIds(inbox, START + 100)).toEqual(['old']);
+        await failed(yields);
+        expect(await claimIds(START + 50)).toEqual([]);
+        expect(await claimIds(START + 100)).toEqual(['old']);
       }
     });
 
     it('that yields lets newer ones pass, in their order, and is told that it is superseded', async () => {
-      await using inbox = await failed(true);
-      expect(await handleAll(inbox, START + 50)).toEqual(['new', 'newest']);
-      const [old] = await claim(inbox, START + 100);
+      await failed(true);
+      expect(await handleAll(START + 50)).toEqual(['new', 'newest']);
+      const [old] = await claim(START + 100);
       expect(old).toMatchObject({ id: 'old', superseded: true, failures: 1 });
     });
 
     it('that yields does not run beside another of its entity, and runs once that has ended', async () => {
-      await using inbox = await failed(true);
-      const [newer] = await claim(inbox, START + 50);
+      await failed(true);
+      const [newer] = await claim(START + 50);
       expect(newer?.id).toBe('new');
-      expect(await claimIds(inbox, START + 150)).toEqual([]);
+      expect(await claimIds(START + 150)).toEqual([]);
       await inbox.settle(leaseOf(newer), PROCESSED, START + 160);
-      expect(await handleAll(inbox, START + 160)).toEqual(['newest', 'old']);
+      expect(await handleAll(START + 160)).toEqual(['newest', 'old']);
     });
 
     it('that yields does so through a crash and a close, until it fails without', async () => {
-      await using inbox = await failed(true, START);
-      const [old] = await claim(inbox, START, { limit: 1 });
+      await failed(true, START);
+      const [old] = await claim(START, { limit: 1 });
       await inbox.settle(leaseOf(old), { outcome: 'interrupted' }, START);
-      await claim(inbox, START, { limit: 1 });
+      await claim(START, { limit: 1 });
       // It is a suspect now, which is freed with its lease; the others do not wait for it.
-      const [next] = await claim(inbox, START + LEASE_MS, { limit: 1 });
+      const [next] = await claim(START + LEASE_MS, { limit: 1 });
       expect(next?.id).toBe('new');
       await inbox.settle(leaseOf(next), PROCESSED, START + LEASE_MS);
-      expect(await claimIds(inbox, START + LEASE_MS, { limit: 1 })).toEqual(['newest']);
+      expect(await claimIds(START + LEASE_MS, { limit: 1 })).toEqual(['newest']);
       const later = START + 2 * LEASE_MS;
-      await fail(inbox, 'old', later, { yields: false, dueAt: START + 5_000 });
-      expect(await claimIds(inbox, START + 4_000)).toEqual([]);
-      expect(await handleAll(inbox, START + 5_000)).toEqual(['old', 'newest']);
+      await fail('old', later, { yields: false, dueAt: START + 5_000 });
+      expect(await claimIds(START + 4_000)).toEqual([]);
+      expect(await handleAll(START + 5_000)).toEqual(['old', 'newest']);
     });
 
     it('that yields waits for an older one that does not', async () => {
-      await using inbox = await holding({ id: 'middle', created: { ms: OLDEST + 1, ns: 0 } });
-      await fail(inbox, 'middle', START, { yields: true, dueAt: START + 10 });
+      await holding({ id: 'middle', created: { ms: OLDEST + 1, ns: 0 } });
+      await fail('middle', START, { yields: true, dueAt: START + 10 });
       await inbox.accept(incoming({ id: 'late', receivedAt: START + 5 }), later());
-      const [late] = await claim(inbox, START + 20);
+      const [late] = await claim(START + 20);
       expect(late?.id).toBe('late');
       await inbox.settle(leaseOf(late), { outcome: 'retry', error: ERROR, dueAt: START + 200 }, START + 20);
-      expect(await claimIds(inbox, START + 50)).toEqual([]);
-      expect(await handleAll(inbox, START + 200)).toEqual(['late', 'middle']);
+      expect(await claimIds(START + 50)).toEqual([]);
+      expect(await handleAll(START + 200)).toEqual(['late', 'middle']);
     });
 
     it('holds back again once it was rerun', async () => {
-      await using inbox = await failed(true);
-      for (const { id, lease } of await claim(inbox, START + 100, { ordered: false })) {
+      await failed(true);
+      for (const { id, lease } of await claim(START + 100, { ordered: false })) {
         const dead: Settlement = { outcome: 'dead', reason: 'failed', error: ERROR };
         await inbox.settle(lease, id === 'old' ? dead : PROCESSED, START + 100);
       }
       const { type, created, entity } = incoming();
       expect(await inbox.rerun({ endpoint: 'default', id: 'old' }, { type, created, entity }, START + 500)).toBe(true);
       await inbox.accept(incoming({ id: 'late', created: { ms: OLDEST + 9, ns: 0 }, receivedAt: START }), later());
-      expect(await handleAll(inbox, START + 500)).toEqual(['old', 'late']);
+      expect(await handleAll(START + 500)).toEqual(['old', 'late']);
     });
   });
 
@@ -146,24 +137,24 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
       ],
       ['takes nothing where all are full', { types: '*', room: { 'order.ready': 0, '*': 0 } }, []],
     ])('%s', async (_, request, expected) => {
-      await using inbox = await holding(...backlog);
-      const claimed = await claimIds(inbox, START, { limit: 10, ...request });
+      await holding(...backlog);
+      const claimed = await claimIds(START, { limit: 10, ...request });
       expect(claimed.toSorted()).toEqual([...expected].toSorted());
     });
 
     it('still has an event wait for an older one that there is no room for', async () => {
-      await using inbox = await holding(
+      await holding(
         { id: 'older', type: 'order.ready' },
         { id: 'newer', type: 'order.created', created: { ms: OLDEST + 1, ns: 0 } },
       );
-      expect(await claimIds(inbox, START, { types, room: { 'order.ready': 0, 'order.created': 1 } })).toEqual([]);
+      expect(await claimIds(START, { types, room: { 'order.ready': 0, 'order.created': 1 } })).toEqual([]);
     });
   });
 
   describe(`${name}: why a handler let its event go by`, () => {
     it('is kept with the attempt, and pruned with the rest', async () => {
-      await using inbox = await holding({ id: 'evt_1' }, { id: 'evt_2', entity: null });
-      for (const { id, lease } of await claim(inbox, START)) {
+      await holding({ id: 'evt_1' }, { id: 'evt_2', entity: null });
+      for (const { id, lease } of await claim(START)) {
         await inbox.settle(lease, { outcome: 'processed', ...(id === 'evt_1' && { skipped: 'not ours' }) }, START);
       }
       const attempts = (id: string) => inbox.attempts({ endpoint: 'default', id });
@@ -176,8 +167,8 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
     });
 
     it('is kept with an attempt that a transaction has ended', async () => {
-      await using inbox = await holding({ id: 'evt_1' });
-      const [claimed] = await claim(inbox, START);
+      await holding({ id: 'evt_1' });
+      const [claimed] = await claim(START);
       const { signal } = new AbortController();
       let reason: string | undefined;
       const work = (): string => (reason = 'seen before');
@@ -190,62 +181,37 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
 }
 
 export function testTraces(name: string, open: () => Inbox): void {
+  const { empty } = openers(open);
+
   describe(`${name}: the trace of a delivery`, () => {
     const first = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
     const second = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-00 shop=7`;
-    const traceOf = async (inbox: Inbox) => (await claim(inbox, START))[0]?.trace;
+    const traceOf = async () => (await claim(START))[0]?.trace;
 
     it('comes with the claim', async () => {
-      await using inbox = open();
+      empty();
       await inbox.accept(incoming({ receivedAt: START, trace: first }), later());
-      expect(await traceOf(inbox)).toBe(first);
+      expect(await traceOf()).toBe(first);
     });
 
     it.each([
       ['is that of the body that counts', second, second],
       ['stays where the delivery that replaced it was not traced', undefined, first],
     ])('%s', async (_, trace, expected) => {
-      await using inbox = open();
+      empty();
       await inbox.accept(incoming({ receivedAt: START, verified: false, trace: first }), later());
       await inbox.accept(
         incoming({ receivedAt: START, body: '{"other":1}', ...(trace !== undefined && { trace }) }),
         later(),
       );
-      expect(await traceOf(inbox)).toBe(expected);
+      expect(await traceOf()).toBe(expected);
     });
 
     it('is not that of a body that does not count', async () => {
-      await using inbox = open();
+      empty();
       await inbox.accept(incoming({ receivedAt: START, trace: first }), later());
       await inbox.accept(incoming({ receivedAt: START, body: '{"other":1}', trace: second }), later());
-      expect(await traceOf(inbox)).toBe(first);
+      expect(await traceOf()).toBe(first);
     });
   });
-}
-
-type Claim = Partial<Omit<ClaimRequest, 'now'>> & { readonly limit?: number };
-
-function claim(inbox: Inbox, now: number, { limit = 10, ...request }: Claim = {}): Promise<readonly ClaimedEvent[]> {
-  return inbox.claim({ endpoints: '*', leaseMs: LEASE_MS, types: '*', ordered: true, ...request, now }, limit);
-}
-
-async function claimIds(inbox: Inbox, now: number, request?: Claim): Promise<readonly string[]> {
-  return (await claim(inbox, now, request)).map(({ id }) => id);
-}
-
-async function handleAll(inbox: Inbox, now: number): Promise<readonly string[]> {
-  const ids: string[] = [];
-  for (;;) {
-    const claimed = await claim(inbox, now);
-    if (claimed.length === 0) return ids;
-    for (const { id, lease } of claimed) {
-      ids.push(id);
-      expect(await inbox.settle(lease, PROCESSED, now)).toBe(true);
-    }
-  }
-}
-
-function leaseOf(claimed: ClaimedEvent | undefined): ClaimedEvent['lease'] {
-  if (claimed === undefined) throw new Error('nothing was claimed');
-  return claimed.lease;
 }

@@ -1,48 +1,36 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { TransactionError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent, Started } from '../../src/inbox/event.ts';
-import {
-  EVERYTHING,
-  type AttemptError,
-  type ClaimedEvent,
-  type ClaimRequest,
-  type Lease,
-  type Settlement,
-  type StartRequest,
-} from '../../src/inbox/work.ts';
+import { EVERYTHING, type AttemptError, type Lease, type Settlement, type StartRequest } from '../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/processors.ts';
 import { MAX_CRASHES } from '../../src/inbox/rules/attempt.ts';
 import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
+import {
+  announce,
+  at,
+  claim,
+  claimIds,
+  claimOne,
+  handleAll,
+  inbox,
+  KEY,
+  LEASE_MS,
+  leaseOf,
+  openers,
+  outcomes,
+  PROCESSED,
+  stateOf,
+  store,
+  type Claim,
+  type Parts,
+} from './inbox-under-test.ts';
 
-type Parts = NonNullable<Parameters<typeof incoming>[0]>;
-
-const LEASE_MS = 1_000;
-const KEY = { endpoint: 'default', id: 'evt_1' };
-const PROCESSED: Settlement = { outcome: 'processed' };
 const INTERRUPTED: Settlement = { outcome: 'interrupted' };
 const ERROR: AttemptError = { name: 'Error', message: 'no such order', stack: 'Error: no such order\n    at handler' };
 const dead = (reason: 'failed' | 'invalid' = 'failed'): Settlement => ({ outcome: 'dead', reason, error: ERROR });
 const retry = (dueAt: number): Settlement => ({ outcome: 'retry', error: ERROR, dueAt });
-
-/** of the running test */
-let inbox: Inbox;
-
-function openers(open: () => Inbox) {
-  const empty = (): void => {
-    const opened = open();
-    onTestFinished(() => opened.close());
-    inbox = opened;
-  };
-  /** With a processor for all types. */
-  const holding = async (...events: Parts[]): Promise<void> => {
-    empty();
-    await announce('*', START);
-    await store(...events);
-  };
-  return { empty, holding };
-}
 
 /** `open` gives a new empty inbox for each test. */
 export function testWorkQueue(name: string, open: () => Inbox): void {
@@ -1252,23 +1240,8 @@ export function testStoredAsRunning(name: string, open: () => Inbox): void {
   });
 }
 
-function announce(types: readonly string[] | '*', now: number, ignoreBefore: number | null = null) {
-  return inbox.announce({ endpoints: '*', types }, now, ignoreBefore);
-}
-
-/** Each event is due a millisecond after the one before. */
-async function store(...events: Parts[]): Promise<void> {
-  for (const [n, event] of events.entries()) {
-    await inbox.accept(incoming({ receivedAt: START + n, ...event }), later());
-  }
-}
-
 function several(count: number): Parts[] {
   return Array.from({ length: count }, (_, n) => ({ id: `evt_${n}`, entity: `order::ord_${n}` }));
-}
-
-function at(ms: number): { readonly ms: number; readonly ns: number } {
-  return { ms: (incoming().created?.ms ?? 0) + ms, ns: 0 };
 }
 
 const OLDER_AND_NEWER: readonly Parts[] = [
@@ -1280,20 +1253,6 @@ const OF_TWO_TYPES: readonly Parts[] = [
   { id: 'newer', type: 'order.ready', created: at(2) },
 ];
 
-type Claim = Partial<Omit<ClaimRequest, 'now'>> & { readonly limit?: number };
-
-function claim(now: number, { limit = 10, ...request }: Claim = {}): Promise<readonly ClaimedEvent[]> {
-  return inbox.claim({ endpoints: '*', leaseMs: LEASE_MS, types: '*', ordered: true, ...request, now }, limit);
-}
-
-async function claimIds(now: number, request?: Claim): Promise<readonly string[]> {
-  return (await claim(now, request)).map(({ id }) => id);
-}
-
-function claimOne(key: { readonly endpoint: string; readonly id: string }, now: number, request?: Claim) {
-  return inbox.claimOne(key, { endpoints: '*', leaseMs: LEASE_MS, types: '*', ordered: true, ...request, now });
-}
-
 async function settleNext(now: number, settlement: Settlement, request: Claim = {}, endedAt = now): Promise<string> {
   const [claimed] = await claim(now, { ...request, limit: 1 });
   expect(await inbox.settle(leaseOf(claimed), settlement, endedAt)).toBe(true);
@@ -1304,23 +1263,6 @@ async function settleLease(lease: Lease, now: number): Promise<void> {
   expect(await inbox.settle(lease, PROCESSED, now)).toBe(true);
 }
 
-async function handleAll(now = START + 100): Promise<readonly string[]> {
-  const ids: string[] = [];
-  for (;;) {
-    const claimed = await claim(now);
-    if (claimed.length === 0) return ids;
-    for (const { id, lease } of claimed) {
-      ids.push(id);
-      expect(await inbox.settle(lease, PROCESSED, now)).toBe(true);
-    }
-  }
-}
-
-function leaseOf(claimed: ClaimedEvent | undefined): Lease {
-  if (claimed === undefined) throw new Error('nothing was claimed');
-  return claimed.lease;
-}
-
 function startedLease(started: Started | undefined): Lease {
   if (started === undefined) throw new Error('it was not stored as running');
   return { seq: started.seq, fence: started.fence };
@@ -1328,14 +1270,6 @@ function startedLease(started: Started | undefined): Lease {
 
 function contentOf({ type, created, entity }: IncomingEvent): Pick<IncomingEvent, 'type' | 'created' | 'entity'> {
   return { type, created, entity };
-}
-
-async function stateOf(id = 'evt_1', endpoint = 'default'): Promise<string | undefined> {
-  return (await inbox.get({ endpoint, id }))?.state;
-}
-
-async function outcomes(id = 'evt_1'): Promise<readonly string[]> {
-  return (await inbox.attempts({ endpoint: 'default', id })).map(({ outcome }) => outcome);
 }
 
 async function everythingOf(id = 'evt_1'): Promise<unknown> {
