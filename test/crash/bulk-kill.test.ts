@@ -11,7 +11,7 @@ import { Child } from '../helpers/child.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { plantDead } from '../ops/events-in-states.ts';
-import { orderEvent } from '../helpers/order-event.ts';
+import { orderEvent, orderEvents } from '../helpers/order-event.ts';
 
 const EVENTS = 10_000;
 const KILLS = 4;
@@ -24,7 +24,7 @@ it(`a bulk rerun of ${EVENTS} dead events that is killed ${KILLS} times and resu
   await using inbox = sqliteInbox(file);
   const database = new Database(file);
   onTestFinished(() => void database.close());
-  plantDead(database, ...Array.from({ length: EVENTS }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n % 500}` })));
+  plantDead(database, ...orderEvents(EVENTS, (n) => ({ order: `ord_${n % 500}` })));
   database.exec(`
     CREATE TABLE moves (seq INTEGER NOT NULL) STRICT;
     CREATE TRIGGER log_moves AFTER UPDATE OF state ON hookbox_events WHEN old.state = 'dead' AND new.state = 'pending'

@@ -6,7 +6,7 @@ import { later } from '../helpers/incoming-event.ts';
 import { silent } from '../helpers/silent-logger.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { watchStalls } from '../helpers/stall-watch.ts';
-import { orderEvent } from '../helpers/order-event.ts';
+import { orderEvent, orderEvents } from '../helpers/order-event.ts';
 
 const EVENTS = 10_000;
 const ORDERS = 200;
@@ -16,9 +16,7 @@ const FAILING = 'ord_13';
 it('10,000 events that nobody handled for a while are handled in the order of their entities, but for one that keeps failing', async () => {
   const file = scratchFile();
   await using inbox = sqliteInbox(file);
-  const events = Array.from({ length: EVENTS }, (_, n) =>
-    orderEvent(`evt_${n}`, { order: `ord_${n % ORDERS}`, createdAt: Math.floor(n / ORDERS) }),
-  );
+  const events = orderEvents(EVENTS, (n) => ({ order: `ord_${n % ORDERS}`, createdAt: Math.floor(n / ORDERS) }));
   const arriving = events.map((event) => ({ event, at: Math.random() })).toSorted((a, b) => a.at - b.at);
   for (let from = 0; from < EVENTS; from += 2_000) {
     await Promise.all(arriving.slice(from, from + 2_000).map(({ event }) => inbox.accept(event, later())));
@@ -76,7 +74,7 @@ it('10,000 events that nobody handled for a while are handled in the order of th
 
 it('10,000 events of one entity, stored while nothing processes, do not hold up the event loop or the events of others', async () => {
   await using inbox = sqliteInbox(scratchFile());
-  const behind = Array.from({ length: EVENTS }, (_, n) => orderEvent(`evt_${n}`, { order: FAILING, createdAt: n }));
+  const behind = orderEvents(EVENTS, (n) => ({ order: FAILING, createdAt: n }));
   for (let from = 0; from < EVENTS; from += 2_000) {
     await Promise.all(behind.slice(from, from + 2_000).map((event) => inbox.accept(event, later())));
   }

@@ -33,16 +33,13 @@ export function readAbout(
   entity: string,
 ): Promise<readonly EventAbout[]> {
   const { dialect } = tables;
-  return tables.read(async ({ rows }) => {
-    const found = await rows<ErasableRow>(selectErasable(dialect, seqs, entity));
-    const unindexed = found.filter(({ isIndexed }) => !isIndexed);
-    const reading = { dialect, rows };
-    return runInTurns(
-      (function* () {
-        return yield* among(reading, found, yield* namesInBodies(reading, 'events', unindexed), entity);
-      })(),
-    );
-  });
+  return tables.read(({ rows }) => runInTurns(about({ dialect, rows }, seqs, entity)));
+}
+
+function* about(reading: Reading, seqs: readonly number[], entity: string): Steps<readonly EventAbout[]> {
+  const found = yield* wait(reading.rows<ErasableRow>(selectErasable(reading.dialect, seqs, entity)));
+  const unindexed = found.filter(({ isIndexed }) => !isIndexed);
+  return yield* among(reading, found, yield* namesInBodies(reading, 'events', unindexed), entity);
 }
 
 export function eraseSome(

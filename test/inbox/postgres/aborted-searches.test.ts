@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { EventFilter, Abortable } from '../../../src/inbox/operator/search.ts';
 import type { Operations } from '../../../src/inbox/contract.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
-import { orderEvent, store } from '../../helpers/order-event.ts';
+import { orderEvent, orderEvents, store } from '../../helpers/order-event.ts';
 import { interferedPool } from './pools.ts';
 import { closedAfter, operatedInboxes } from './operators.ts';
 
@@ -39,7 +39,7 @@ it.for(LOOKED_UP)('%s begins no transaction once nobody waits for it', async ([,
     return null;
   });
   const inbox = closedAfter(await open(watched));
-  await store(inbox, ...Array.from({ length: 3 }, (_, n) => orderEvent(`evt_${n}`)));
+  await store(inbox, ...orderEvents(3));
   const operations = operationsOf(inbox);
   await lookUp(operations, {});
   isWatched = true;

@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { auditLines } from '../../../src/ops/audit.ts';
 import { discardEvents, rerunEvents } from '../../../src/ops/act-on-events.ts';
-import { orderEvent } from '../../helpers/order-event.ts';
+import { orderEvent, orderEvents } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testActs } from '../../ops/acts.conformance.ts';
 import { FAILED, handleAgain, handled } from '../../ops/events-in-states.ts';
-import { interferedPool, once } from './pools.ts';
+import { armedPool, interferedPool, once } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();
@@ -57,10 +57,10 @@ it.each(['lost', 'unanswered'] as const)(
   async (interference) => {
     const { pool, open } = schema();
     const { interfere, seen } = once((text) => text === 'COMMIT', interference);
-    let isArmed = false;
-    await using inbox = await open(interferedPool(pool, (text) => (isArmed ? interfere(text) : null)));
+    const { source, arm } = armedPool(pool, interfere);
+    await using inbox = await open(source);
     await handled(inbox, FAILED, orderEvent('evt'));
-    isArmed = true;
+    arm();
     // The first COMMIT ends the reading of sizes.
     const report = await discardEvents(inbox, [KEY, { ...KEY, id: 'nobody' }], ADA);
     expect(seen.count).toBeGreaterThan(1);
@@ -94,7 +94,7 @@ it('forty events are acted on with as many statements as two', async () => {
 
 it('of two who act at once on the same events one does, and neither waits for the other for ever', async () => {
   await using inbox = await schema().open();
-  const events = Array.from({ length: 20 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n}` }));
+  const events = orderEvents(20, (n) => ({ order: `ord_${n}` }));
   await handled(inbox, FAILED, ...events);
   const keys = events.map(({ endpoint, id }) => ({ endpoint, id }));
   const reports = await Promise.all([
@@ -118,7 +118,7 @@ it('a processed event that is rerun is not pruned before it has ended again', as
 
 it('who prunes an event and who reruns it meet: it is pruned, or it runs with its body', async () => {
   await using inbox = await schema().open();
-  const events = Array.from({ length: 30 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n}` }));
+  const events = orderEvents(30, (n) => ({ order: `ord_${n}` }));
   await handled(inbox, { outcome: 'processed' }, ...events);
   const pruning = Array.from({ length: 6 }, () => inbox.prune('*', START + 3_600_000, 5));
   const keys = events.map(({ endpoint, id }) => ({ endpoint, id }));

@@ -4,13 +4,13 @@ import { auditLines } from '../../../src/ops/audit.ts';
 import { getBulk, previewBulk, runBulk } from '../../../src/ops/bulks.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import type { Tables } from '../../../src/inbox/postgres/sql/tables.ts';
-import { orderEvent, store } from '../../helpers/order-event.ts';
+import { orderEvent, orderEvents, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testBulkOutcomes } from '../../ops/bulk-outcome.conformance.ts';
 import { testBulks, type Written } from '../../ops/bulks.conformance.ts';
-import { interferedPool, once, type Interference } from './pools.ts';
+import { armedPool, once, type Interference } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
-import { bury, plantDead } from './planted.ts';
+import { bury, plantDead, refuse } from './planted.ts';
 
 const schema = operatedInboxes();
 const ADA = { actor: 'ada', now: START + 1_000 };
@@ -33,12 +33,10 @@ testBulks('bulks in Postgres', async () => {
     CREATE TABLE ${ofSchema}.moves (seq bigint, was text);
     CREATE FUNCTION ${ofSchema}.log_move() RETURNS trigger LANGUAGE plpgsql AS
       $$BEGIN INSERT INTO ${ofSchema}.moves VALUES (OLD.seq, OLD.state); RETURN NULL; END$$;
-    CREATE FUNCTION ${ofSchema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no'; END$$;
     CREATE TRIGGER log_moves AFTER DELETE ON ${t.shelf} FOR EACH ROW EXECUTE FUNCTION ${ofSchema}.log_move()`);
   onTestFinished(async () => {
     await inbox.close();
-    await pool.query(`
-      DROP FUNCTION ${ofSchema}.refuse CASCADE; DROP FUNCTION ${ofSchema}.log_move CASCADE; DROP TABLE ${ofSchema}.moves`);
+    await pool.query(`DROP FUNCTION ${ofSchema}.log_move CASCADE; DROP TABLE ${ofSchema}.moves`);
   });
   return {
     inbox,
@@ -77,11 +75,7 @@ testBulks('bulks in Postgres', async () => {
       );
       return rows;
     },
-    async breaks(what) {
-      const [event = '', table = ''] = written(t)[what].split(' ON ');
-      await pool.query(`CREATE TRIGGER no_write BEFORE ${event} ON ${table} EXECUTE FUNCTION ${ofSchema}.refuse()`);
-      return async () => void (await pool.query(`DROP TRIGGER no_write ON ${table}`));
-    },
+    breaks: (what) => refuse(pool, t, written(t)[what]),
   };
 });
 
@@ -93,12 +87,12 @@ testBulkOutcomes('what became of bulks in Postgres', async () => {
 
 async function withBulk(count: number, interfere: (text: string) => Interference) {
   const { pool, t, open } = schema();
-  let isArmed = false;
-  const inbox = await open(interferedPool(pool, (text) => (isArmed ? interfere(text) : null)));
+  const { source, arm } = armedPool(pool, interfere);
+  const inbox = await open(source);
   onTestFinished(() => inbox.close());
-  const events = Array.from({ length: count }, (_, n) => orderEvent(`evt_${n}`));
+  const events = orderEvents(count);
   await plantDead(pool, t, ...events);
-  return { inbox, arm: () => (isArmed = true) };
+  return { inbox, arm };
 }
 
 it.each(['lost', 'unanswered'] as const)(
@@ -156,9 +150,7 @@ it.each(['dead', 'pending'] as const)(
     await inbox.announce({ endpoints: '*', types: '*' }, START, null);
     if (state === 'pending') {
       // Each event holds back another one.
-      const waiting = Array.from({ length: 1_000 }, (_, n) =>
-        orderEvent(`evt_${n}`, { order: `ord_${n % 400}`, createdAt: n }),
-      );
+      const waiting = orderEvents(1_000, (n) => ({ order: `ord_${n % 400}`, createdAt: n }));
       await Promise.all(waiting.map((event) => inbox.accept(event, Date.now() + 60_000)));
     }
     const { id, total } = await previewBulk(inbox, 'discard', {}, ADA);

@@ -6,13 +6,13 @@ import { auditLines } from '../../../src/ops/audit.ts';
 import { eraseEntity } from '../../../src/ops/erase.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { later } from '../../helpers/incoming-event.ts';
-import { orderEvent, store } from '../../helpers/order-event.ts';
+import { orderEvent, orderEvents, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testErasing } from '../../ops/erasing.conformance.ts';
 import { FAILED, handled } from '../../ops/events-in-states.ts';
 import { interferedPool, once } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
-import { bury, plantDead } from './planted.ts';
+import { bury, plantDead, refuse } from './planted.ts';
 
 const schema = operatedInboxes();
 const ADA = { actor: 'ada', now: START + 5 };
@@ -22,10 +22,9 @@ testErasing('erasing in Postgres', async () => {
   const { pool, t, open } = schema();
   const inbox = await open();
   const ofSchema = t.events.slice(0, t.events.indexOf('.'));
-  const dropped = `DROP FUNCTION IF EXISTS ${ofSchema}.refuse CASCADE; DROP FUNCTION IF EXISTS ${ofSchema}.act CASCADE`;
   onTestFinished(async () => {
     await inbox.close();
-    await pool.query(dropped);
+    await pool.query(`DROP FUNCTION IF EXISTS ${ofSchema}.act CASCADE`);
   });
   const all = async <T>(text: string): Promise<T[]> => {
     const { rows } = await pool.query<{ value: T }>(`SELECT value FROM (${text}) AS found (value)`);
@@ -43,13 +42,7 @@ testErasing('erasing in Postgres', async () => {
       fingerprints: (await all(`SELECT 1 FROM ${t.shelf} WHERE fingerprint IS NOT NULL`)).length,
       erased: await all<number>(`SELECT erased_ms::float8 FROM ${t.events} WHERE erased_ms IS NOT NULL`),
     }),
-    async breaksAt(seq) {
-      await pool.query(`
-        CREATE FUNCTION ${ofSchema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no'; END$$;
-        CREATE TRIGGER broken BEFORE UPDATE ON ${t.events} FOR EACH ROW WHEN (OLD.seq = ${seq})
-        EXECUTE FUNCTION ${ofSchema}.refuse()`);
-      return async () => void (await pool.query(dropped));
-    },
+    breaksAt: (seq) => refuse(pool, t, `UPDATE ON ${t.events}`, `OLD.seq = ${seq}`),
     async actsMeanwhile(act, filter) {
       await pool.query(`
         CREATE FUNCTION ${ofSchema}.act() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN
@@ -86,7 +79,7 @@ it.each(['lost', 'unanswered'] as const)(
         return interfere(text);
       }),
     );
-    await plantDead(pool, t, ...Array.from({ length: 30 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1' })));
+    await plantDead(pool, t, ...orderEvents(30, () => ({ order: 'ord_1' })));
     expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 30, inProcessing: 0 });
     expect(seen.count).toBe(1);
     expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'erase', counts: { erased: 30, inProcessing: 0 } }]);
@@ -126,7 +119,7 @@ it('what is erased beside deliveries and handlers of the same events stays erase
   const { pool, t, open, join } = schema();
   await using inbox = await open();
   await using second = join();
-  const events = Array.from({ length: 150 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1', createdAt: n }));
+  const events = orderEvents(150, (n) => ({ order: 'ord_1', createdAt: n }));
   await handled(inbox, FAILED, ...events.slice(0, 50));
   await handled(inbox, { outcome: 'processed' }, ...events.slice(50, 60));
   await store(inbox, ...events.slice(60));

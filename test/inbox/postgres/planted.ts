@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { onTestFinished } from 'vitest';
 import type { IncomingEvent } from '../../../src/inbox/event.ts';
 import { toParameter } from '../../../src/inbox/postgres/driver/session.ts';
 import { toKey, SLOTS, slotOf, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
@@ -78,4 +79,21 @@ export async function plantProcessed(pool: Pool, t: Tables, count: number, recei
     `INSERT INTO ${t.entities} (entity, endpoint, created_ms, created_ns)
      SELECT entity, endpoint, created_ms, 0 FROM ${t.events} WHERE id LIKE 'processed%'`,
   );
+}
+
+/**
+ * Postgres refuses a write until the test, or the returned function, ends this.
+ *
+ * @param write - such as `UPDATE ON table`
+ * @param when - a condition for each row
+ */
+export async function refuse(pool: Pool, t: Tables, write: string, when?: string): Promise<() => Promise<void>> {
+  const refuse = t.events.replace(/events$/, 'refuse');
+  await pool.query(`
+    CREATE FUNCTION ${refuse}() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no'; END$$;
+    CREATE TRIGGER refused BEFORE ${write} ${when === undefined ? '' : `FOR EACH ROW WHEN (${when})`}
+    EXECUTE FUNCTION ${refuse}()`);
+  const mend = async () => void (await pool.query(`DROP FUNCTION IF EXISTS ${refuse} CASCADE`));
+  onTestFinished(mend);
+  return mend;
 }

@@ -64,6 +64,15 @@ async function asked(query: () => Promise<QueryResult>, interference: Interferen
   throw Object.assign(new Error('refused by the test'), interference);
 }
 
+/** Interferes only after `arm`. */
+export function armedPool(pool: { connect(): Promise<PoolClient> }, interfere: (text: string) => Interference) {
+  let isArmed = false;
+  return {
+    source: interferedPool(pool, (text) => (isArmed ? interfere(text) : null)),
+    arm: () => void (isArmed = true),
+  };
+}
+
 /** Interferes with the first `times` queries that fit, and counts them all. */
 export function once(fits: (text: string) => boolean, interference: Exclude<Interference, null>, times = 1) {
   const seen = { count: 0 };

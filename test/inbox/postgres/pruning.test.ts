@@ -3,13 +3,13 @@ import { auditLines } from '../../../src/ops/audit.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { pruneEvents } from '../../../src/ops/prune.ts';
 import { rerunEvents } from '../../../src/ops/act-on-events.ts';
-import { orderEvent } from '../../helpers/order-event.ts';
+import { orderEvents } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { FAILED, handled } from '../../ops/events-in-states.ts';
 import { testPruning, type PrunedRow } from '../../ops/pruning.conformance.ts';
-import { interferedPool, once } from './pools.ts';
+import { armedPool, once } from './pools.ts';
 import { operatedInboxes } from './operators.ts';
-import { plantDead } from './planted.ts';
+import { plantDead, refuse } from './planted.ts';
 
 const schema = operatedInboxes();
 const ADA = { actor: 'ada', now: START + 1_000 };
@@ -18,17 +18,13 @@ const LATER = new Date(START + 3_600_001);
 testPruning('pruning in Postgres', async () => {
   const { pool, t, open } = schema();
   const inbox = await open();
-  const ofSchema = t.events.slice(0, t.events.indexOf('.'));
-  onTestFinished(async () => {
-    await inbox.close();
-    await pool.query(`DROP FUNCTION IF EXISTS ${ofSchema}.refuse CASCADE`);
-  });
+  onTestFinished(() => inbox.close());
   return {
     inbox,
     async plant(events) {
       const column = (value: (event: (typeof events)[number]) => unknown) => events.map(value);
       await pool.query(
-        `BEGIN; ${['events', 'queue', 'shelf', 'attempts'].map((name) => `DELETE FROM ${ofSchema}.${name}`).join('; ')}; COMMIT`,
+        `BEGIN; ${[t.events, t.queue, t.shelf, t.attempts].map((table) => `DELETE FROM ${table}`).join('; ')}; COMMIT`,
       );
       await pool.query(
         `WITH given AS (
@@ -68,12 +64,7 @@ testPruning('pruning in Postgres', async () => {
       );
       return rows;
     },
-    async breaksAt(seq) {
-      await pool.query(`
-        CREATE FUNCTION ${ofSchema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no'; END$$;
-        CREATE TRIGGER broken BEFORE UPDATE ON ${t.events} FOR EACH ROW WHEN (OLD.seq = ${seq})
-        EXECUTE FUNCTION ${ofSchema}.refuse()`);
-    },
+    breaksAt: async (seq) => void (await refuse(pool, t, `UPDATE ON ${t.events}`, `OLD.seq = ${seq}`)),
   };
 });
 
@@ -82,11 +73,11 @@ it.each(['lost', 'unanswered'] as const)(
   async (interference) => {
     const { pool, t, open } = schema();
     const { interfere, seen } = once((text) => text === 'COMMIT', interference, 2);
-    let isArmed = false;
-    await using inbox = await open(interferedPool(pool, (text) => (isArmed ? interfere(text) : null)));
-    await plantDead(pool, t, ...Array.from({ length: 10 }, (_, n) => orderEvent(`evt_${n}`)));
+    const { source, arm } = armedPool(pool, interfere);
+    await using inbox = await open(source);
+    await plantDead(pool, t, ...orderEvents(10));
     const audit = await operationsOf(inbox).note('prune', ADA, {}, { pruned: 0 });
-    isArmed = true;
+    arm();
     // The first COMMIT ends the search.
     const step = await operationsOf(inbox).pruneSome({ settledBefore: LATER, states: ['dead'] }, 4, { audit });
     expect(seen.count).toBeGreaterThan(2);
@@ -99,7 +90,7 @@ it.each(['lost', 'unanswered'] as const)(
 it('many are pruned by few batches, as no delivery waits for them', async () => {
   const { pool, t, open } = schema();
   await using inbox = await open();
-  await plantDead(pool, t, ...Array.from({ length: 3_000 }, (_, n) => orderEvent(`evt_${n}`)));
+  await plantDead(pool, t, ...orderEvents(3_000));
   let batches = 0;
   const criteria = { settledBefore: LATER, states: ['dead'] } as const;
   expect(await pruneEvents(inbox, criteria, ADA, { onProgress: () => (batches += 1) })).toMatchObject({
@@ -117,7 +108,7 @@ it.each([
     const { open, join } = schema();
     await using inbox = await open();
     await using second = join();
-    const events = Array.from({ length: 60 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n}` }));
+    const events = orderEvents(60, (n) => ({ order: `ord_${n}` }));
     await handled(inbox, end, ...events);
     const criteria = { settledBefore: LATER, states: [state] };
     const [one, two, rerun, ...retained] = await Promise.all([
@@ -145,7 +136,7 @@ it.each([
   async (_, pruned) => {
     const { pool, t, open } = schema();
     await using inbox = await open();
-    const events = Array.from({ length: 4 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n}` }));
+    const events = orderEvents(4, (n) => ({ order: `ord_${n}` }));
     await handled(inbox, { outcome: 'processed' }, ...events);
     const rows = async (table: string) => (await pool.query(`SELECT 1 FROM ${table}`)).rowCount ?? 0;
     expect(await rows(t.counts)).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { noteOutOfOrder } from '../../../src/inbox/operator/finding/indexes.ts';
 import { runInTurns } from '../../../src/inbox/operator/sql.ts';
-import { rowsIn } from '../../../src/inbox/postgres/operator/operator-tables.ts';
+import { rowsIn } from '../../../src/inbox/postgres/operator/access.ts';
 import { SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testSearchPage } from '../../ops/search-page.conformance.ts';

@@ -6,7 +6,7 @@ import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { importEvents } from '../../../src/ops/import.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
-import { orderEvent, store } from '../../helpers/order-event.ts';
+import { orderEvent, orderEvents, store } from '../../helpers/order-event.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { ANY, FAILED, handleAgain, handled } from '../../ops/events-in-states.ts';
@@ -16,7 +16,7 @@ import { testTransfer } from '../../ops/transfer.conformance.ts';
 import { testImportRules } from '../../ops/import-rules.conformance.ts';
 import { interferedPool, type Interference } from './pools.ts';
 import { operatedInboxes, type OperatedSchema } from './operators.ts';
-import { plantDead } from './planted.ts';
+import { plantDead, refuse } from './planted.ts';
 
 const OURS = { trusted: true } as const;
 /** As many as one test has inboxes. */
@@ -51,11 +51,7 @@ testTransfer('transfer between schemas', {
   },
   async breaksAt(inbox, id) {
     const { pool, t } = of(inbox);
-    const refuse = t.events.replace(/events$/, 'refuse');
-    await pool.query(`
-      CREATE FUNCTION ${refuse}() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no'; END$$;
-      CREATE TRIGGER broken BEFORE INSERT ON ${t.events} FOR EACH ROW WHEN (NEW.id = '${id}') EXECUTE FUNCTION ${refuse}()`);
-    onTestFinished(async () => void (await pool.query(`DROP FUNCTION ${refuse} CASCADE`)));
+    await refuse(pool, t, `INSERT ON ${t.events}`, `NEW.id = '${id}'`);
   },
 });
 
@@ -133,7 +129,7 @@ it.each(['lost', 'unanswered'] as const)(
   'a batch of an import of which every other COMMIT is %s comes in once, and is counted so',
   async (interference) => {
     const here = fileInbox();
-    await store(here, ...Array.from({ length: 250 }, (_, n) => orderEvent(`evt_${n}`)));
+    await store(here, ...orderEvents(250));
     const lines = await exported(here);
     let commits = 0;
     const there = await opened(
@@ -154,7 +150,7 @@ it.each(['lost', 'unanswered'] as const)(
 
 it('the same export imported twice at once, beside the deliveries of the same events, comes in once', async () => {
   const here = fileInbox();
-  const events = Array.from({ length: 300 }, (_, n) => orderEvent(`evt_${n}`));
+  const events = orderEvents(300);
   await store(here, ...events);
   const lines = await exported(here);
   const there = await opened();
@@ -172,7 +168,7 @@ it('the same export imported twice at once, beside the deliveries of the same ev
 
 it('an export beside handlers and deliveries tells of each event what was true at one moment, and of all that was stored', async () => {
   const inbox = await opened();
-  const events = Array.from({ length: 400 }, (_, n) => orderEvent(`evt_${n}`));
+  const events = orderEvents(400);
   await Promise.all(events.map((event) => inbox.accept(event, later())));
   const over = new AbortController();
   const handling = (async () => {

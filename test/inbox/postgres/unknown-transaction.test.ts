@@ -7,7 +7,7 @@ import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { interferedPool, once, rewrittenPool } from './pools.ts';
+import { armedPool, once, rewrittenPool } from './pools.ts';
 
 const schema = schemaName();
 const lines = `${quoted(schema)}.lines`;
@@ -35,12 +35,7 @@ function takenOver() {
   const given = /(pg_current_xact_id(?:_if_assigned)?\(\))::text AS id/;
   const ahead = rewrittenPool(pool, (text) => text.replace(given, '($1::text::bigint + 1000000)::text AS id'));
   const { interfere, seen } = once((text) => text === 'COMMIT', 'lost');
-  let isArmed = false;
-  const source = interferedPool(ahead, (text) => (isArmed ? interfere(text) : null));
-  const arm = (): void => {
-    isArmed = true;
-  };
-  return { source, seen, arm };
+  return { ...armedPool(ahead, interfere), seen };
 }
 
 const insert = `INSERT INTO ${lines} VALUES ('one')`;

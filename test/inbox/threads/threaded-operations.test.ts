@@ -8,7 +8,7 @@ import type { EventFilter } from '../../../src/inbox/operator/search.ts';
 import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { later, severalIncoming } from '../../helpers/incoming-event.ts';
-import { orderEvent, store } from '../../helpers/order-event.ts';
+import { orderEvent, orderEvents, store } from '../../helpers/order-event.ts';
 import { suiteFolder, scratchFile } from '../../helpers/scratch-folder.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { seenThreads } from './seen-threads.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   onLoop = sqliteInbox(`${folder}/shop.db`, { thread: false });
   there = operationsOf(threaded);
   here = operationsOf(onLoop);
-  const events = Array.from({ length: 300 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n % 7}`, createdAt: n }));
+  const events = orderEvents(300, (n) => ({ order: `ord_${n % 7}`, createdAt: n }));
   await store(threaded, ...events);
   await store(threaded, { ...orderEvent('evt_3'), body: Buffer.from('{"other":1}'), verified: true });
   while ((await here.indexNew(100)) > 0);

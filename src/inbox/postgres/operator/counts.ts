@@ -15,7 +15,7 @@ import { distinctEndpoints, READY } from '../engine/due-events.ts';
 import { countsToAdd, given, lists } from '../sql/statements.ts';
 import { lastNumber, sequenceOf, wordsOfTaken, rowOf, type Tables } from '../sql/tables.ts';
 import type { Store } from '../store.ts';
-import { type Access, DEAD_WITH_BODIES } from './operator-tables.ts';
+import { type Access, DEAD_WITH_BODIES } from './access.ts';
 import { onShelf } from './search-indexes.ts';
 
 const REJECTED = `${KIND}, count, at_ms, place` as const;

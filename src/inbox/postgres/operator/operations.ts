@@ -3,7 +3,7 @@ import type { Operations } from '../../contract.ts';
 import { operationsOn } from '../../operator/operations.ts';
 import { tableNames } from '../sql/tables.ts';
 import { countEngine } from './counts.ts';
-import type { Access } from './operator-tables.ts';
+import type { Access } from './access.ts';
 import { pruningEngine } from './pruning.ts';
 import { indexNew, searchIndexes } from './search-indexes.ts';
 import { operatorTables } from './tables.ts';

@@ -12,7 +12,7 @@ import { timeSlice, type EventIndex, type Reading } from '../engine/transaction.
 import { given, lists } from '../sql/statements.ts';
 import { toKey, type Tables, rowOf } from '../sql/tables.ts';
 import type { Database } from '../driver/database.ts';
-import { rowsIn, postgres } from './operator-tables.ts';
+import { rowsIn, postgres } from './access.ts';
 
 /** Each order fits only its partial index. If a table seems small, Postgres would otherwise read all of it by `seq`. */
 export function searchIndexes({ rows }: Reader, t: Tables): SearchIndexes {

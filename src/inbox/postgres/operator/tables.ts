@@ -2,7 +2,7 @@ import { runInTurns, type OperatorTables, type Read } from '../../operator/sql.t
 import { doneOnce } from '../driver/database.ts';
 import type { Session } from '../driver/session.ts';
 import { writeTogether, type Write } from '../sql/statements.ts';
-import { postgres, rowsIn, type Access } from './operator-tables.ts';
+import { postgres, rowsIn, type Access } from './access.ts';
 import { operatorTransaction } from './transaction.ts';
 
 export function operatorTables({ store, ask, notify }: Access): OperatorTables {

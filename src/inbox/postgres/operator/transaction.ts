@@ -13,7 +13,7 @@ import { pruneErrors } from '../moves.ts';
 import { contentColumns } from '../sql/records.ts';
 import { given, lists, type Write } from '../sql/statements.ts';
 import { slotOf } from '../sql/tables.ts';
-import { postgres } from './operator-tables.ts';
+import { postgres } from './access.ts';
 import { holdIndex } from './search-indexes.ts';
 
 /** @param later - receives the writes before the commit */

@@ -26,7 +26,7 @@ import type { Reading } from '../engine/transaction.ts';
 import { places, STATE } from '../sql/records.ts';
 import { eventOfKey, given, lists } from '../sql/statements.ts';
 import { keyOrNull, type Tables } from '../sql/tables.ts';
-import { type Access, rowsIn } from './operator-tables.ts';
+import { type Access, rowsIn } from './access.ts';
 
 interface EventRow extends WaitingRow, FrontColumns {
   /** from 1 */

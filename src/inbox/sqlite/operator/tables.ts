@@ -1,6 +1,6 @@
 import { runAtOnce, type OperatorTables, type Read, type Statement } from '../../operator/sql.ts';
 import { clockAfter, rowsOf, sqlite, type Access } from './access.ts';
-import { transactionOn } from './transaction.ts';
+import { operatorTransaction } from './transaction.ts';
 
 export function operatorTables({ database, write, notify }: Access): OperatorTables {
   const read: Read = (work) =>
@@ -11,7 +11,7 @@ export function operatorTables({ database, write, notify }: Access): OperatorTab
     bounds: { actsAtOnce: 10, erasedEvents: 50, erasedBytes: 512 * 1024, prunedBytes: 1024 * 1024 },
     read,
     inSteps: (work) => work(read),
-    change: (work) => write((statements, waitedMs) => runAtOnce(work(transactionOn(statements, waitedMs)))),
+    change: (work) => write((statements, waitedMs) => runAtOnce(work(operatorTransaction(statements, waitedMs)))),
     notify,
   };
 }

@@ -11,7 +11,7 @@ import { createdColumns } from '../sql/rows.ts';
 import { clockAfter, rowsOf, sqlite } from './access.ts';
 
 /** @param waitedMs - by how much the clock moved while the transaction waited for the file */
-export function transactionOn(statements: Statements, waitedMs: number): OperatorTransaction {
+export function operatorTransaction(statements: Statements, waitedMs: number): OperatorTransaction {
   const { counts, database, moves, queue, store } = statements;
   const rows = <Row>(asked: Statement): Row[] => rowsOf<Row>(database, asked);
   return {

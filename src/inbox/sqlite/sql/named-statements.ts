@@ -82,7 +82,7 @@ export const STATE_TO_ACT_ON = "iif(lease_until_ms IS NULL, state, 'processing')
 
 /** `endpoints (value)` of a WITH RECURSIVE; the last value is NULL. */
 export const READY_ENDPOINTS = distinctEndpoints(READY);
-export const PRUNABLE_ENDPOINTS = distinctEndpoints(PRUNABLE);
+const PRUNABLE_ENDPOINTS = distinctEndpoints(PRUNABLE);
 
 export const HANDLED_TYPES = `
   SELECT DISTINCT type FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND seen_ms > :since`;
