@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { noteOutOfOrder } from '../../src/inbox/operator/finding/indexes.ts';
-import { runAtOnce } from '../../src/inbox/operator/sql.ts';
+import { runNow } from '../../src/inbox/operation.ts';
 import { rowsOf, sqlite } from '../../src/inbox/sqlite/operator/access.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
@@ -48,7 +48,7 @@ testSearchPage('a page in SQLite', async () => {
         .pluck()
         .all(since.getTime(), until.getTime()),
     noteOutOfOrder: async (first, last) =>
-      runAtOnce(noteOutOfOrder({ rows: (asked) => rowsOf(database, asked) }, sqlite, first, last)),
+      runNow(noteOutOfOrder({ rows: (asked) => rowsOf(database, asked) }, sqlite, first, last)),
     [Symbol.asyncDispose]: () => inbox.close(),
   };
 });

@@ -19,7 +19,8 @@ import type { TimeSlice } from '../rules/budget.ts';
 import { authorOf, type ActResult, type Acts } from './acts.ts';
 import { actedEvents, addLine } from './audit.ts';
 import { keyText } from './finding/conditions.ts';
-import { byTables, keyedEvents, wait, type OperatorTables, type OperatorTransaction, type Steps } from './sql.ts';
+import { wait, type Operation } from '../operation.ts';
+import { byTables, keyedEvents, type OperatorTables, type OperatorTransaction } from './sql.ts';
 import { actedInOrder, listedEvents, selectActed } from './summaries.ts';
 
 export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
@@ -80,7 +81,7 @@ export function* actOn(
   acting: Acting,
   atOnce: number,
   slice?: TimeSlice,
-): Steps<ActsPlan> {
+): Operation<ActsPlan> {
   const results: ActResult[] = [];
   const moves: EventMove[] = [];
   yield* wait(tx.hold(seqs));
@@ -102,7 +103,7 @@ export function* actOn(
 function* readBodies(
   { dialect, rows }: OperatorTransaction,
   seqs: readonly number[],
-): Steps<ReadonlyMap<number, Uint8Array>> {
+): Operation<ReadonlyMap<number, Uint8Array>> {
   if (seqs.length === 0) return new Map();
   const text = `SELECT events.seq, events.body FROM ${listedEvents(dialect)} WHERE events.body IS NOT NULL`;
   const found = yield* wait(rows<{ seq: number; body: Uint8Array }>({ text, values: [seqs] }));

@@ -2,15 +2,14 @@ import { ConfigurationError } from '../../errors.ts';
 import type { EventKey } from '../event.ts';
 import { nameOf, type Author, type By } from './acts.ts';
 import { LONGEST_TEXT, pageBounds, type PageRequest } from './search.ts';
+import { wait, type Operation } from '../operation.ts';
 import {
   actingBy,
-  wait,
   type Clock,
   type Dialect,
   type OperatorTables,
   type OperatorTransaction,
   type Statement,
-  type Steps,
 } from './sql.ts';
 
 /** One action of an operator. */
@@ -161,7 +160,7 @@ export function* addLine(
   { actor, via, reason, now }: Author,
   filter: unknown,
   counts: AuditLine['counts'],
-): Steps<number> {
+): Operation<number> {
   const text = `
     INSERT INTO ${t.audit} (at_ms, actor, via, act, reason, filter, counts) VALUES ($1, $2, $3, $4, $5, $6, $7)
     ${returningSeq}`;
@@ -175,7 +174,7 @@ export function recountedLine(t: Dialect['t'], seq: number, counts: AuditLine['c
 }
 
 /** Adds to the counts of a line, if the line exists. */
-export function* addToLine(tx: OperatorTransaction, seq: number, more: AuditLine['counts']): Steps<void> {
+export function* addToLine(tx: OperatorTransaction, seq: number, more: AuditLine['counts']): Operation<void> {
   const { t, forUpdate } = tx.dialect;
   const text = `SELECT counts FROM ${t.audit} WHERE seq = $1 ${forUpdate}`;
   const [line] = yield* wait(tx.rows<{ counts: string }>({ text, values: [seq] }));

@@ -24,17 +24,16 @@ import { actOn } from './acts-on-events.ts';
 import { authorOf, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
 import { actedEvents, addLine, recountedLine } from './audit.ts';
 import { assertFilter, filterTimes, pageBounds, type EventFilter } from './search.ts';
+import { wait, type Operation } from '../operation.ts';
 import {
   actingBy,
   byTables,
   changeAgain,
-  wait,
   type Clock,
   type Dialect,
   type OperatorTables,
   type OperatorTransaction,
   type Statement,
-  type Steps,
 } from './sql.ts';
 import { actedInOrder, selectActed } from './summaries.ts';
 
@@ -161,7 +160,7 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     async cancelBulk(id, by) {
       const author = actingBy(by);
       const text = `UPDATE ${t.bulks} SET state = 'cancelled', ended_ms = $2 WHERE id = $1 RETURNING ${columns}`;
-      const cancelled = await tables.change(function* (tx): Steps<StoredBulk | null> {
+      const cancelled = await tables.change(function* (tx): Operation<StoredBulk | null> {
         const bulk = bulkIn(yield* wait(tx.rows(heldBulk(dialect, id))), tx);
         if (bulk === null || hasEnded(bulk)) return bulk;
         const by = author(tx);
@@ -179,7 +178,7 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     limit: number,
     author: Author,
     entity: EntityOf | undefined,
-  ): Steps<BulkStep> {
+  ): Operation<BulkStep> {
     const slice = tx.timeSlice();
     const held = yield* wait(tx.rows(heldBulk(dialect, id)));
     const bulk = bulkIn(held);

@@ -2,7 +2,8 @@ import { MINUTE_MS, minutesApart, type CountRow, type CountTotal } from '../rule
 import { gaugesOf, selectGauges, type Gauges, type GaugesRow, type GaugeSources } from './gauges.ts';
 import { pinger } from '../ping.ts';
 import type { Abortable } from './search.ts';
-import { wait, type Clock, type Dialect, type OperatorTables, type Reader, type Statement } from './sql.ts';
+import { wait } from '../operation.ts';
+import { type Clock, type Dialect, type OperatorTables, type Reader, type Statement } from './sql.ts';
 import { SlicedWork } from './turns.ts';
 
 /** Milliseconds since 1970. A span has the minutes and hours that begin in it. */

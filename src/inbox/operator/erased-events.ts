@@ -14,16 +14,14 @@ import type { Author } from './acts.ts';
 import { actedEvents, addToLine } from './audit.ts';
 import { sizeOf } from './export.ts';
 import { namesIn } from './finding/bodies.ts';
+import { runAsync, wait, type Operation } from '../operation.ts';
 import {
   byTables,
-  runInTurns,
-  wait,
   type Dialect,
   type OperatorTables,
   type OperatorTransaction,
   type Rows,
   type Statement,
-  type Steps,
 } from './sql.ts';
 import { listedEvents } from './summaries.ts';
 
@@ -33,10 +31,10 @@ export function readAbout(
   entity: string,
 ): Promise<readonly EventAbout[]> {
   const { dialect } = tables;
-  return tables.read(({ rows }) => runInTurns(about({ dialect, rows }, seqs, entity)));
+  return tables.read(({ rows }) => runAsync(about({ dialect, rows }, seqs, entity)));
 }
 
-function* about(reading: Reading, seqs: readonly number[], entity: string): Steps<readonly EventAbout[]> {
+function* about(reading: Reading, seqs: readonly number[], entity: string): Operation<readonly EventAbout[]> {
   const found = yield* wait(reading.rows<ErasableRow>(selectErasable(reading.dialect, seqs, entity)));
   const unindexed = found.filter(({ isIndexed }) => !isIndexed);
   return yield* among(reading, found, yield* namesInBodies(reading, 'events', unindexed), entity);
@@ -97,7 +95,7 @@ function* among(
   found: readonly ErasableRow[],
   bodies: Bodies,
   entity: string,
-): Steps<readonly EventAbout[]> {
+): Operation<readonly EventAbout[]> {
   const term = entityTerm(entity);
   const events = found.map(({ isIndexed, hasTerm, ...row }) => ({
     ...row,
@@ -113,7 +111,7 @@ function* namesInBodies(
   { dialect: { t, list, joinRow }, rows }: Reading,
   table: 'events' | 'conflicts',
   events: readonly { readonly seq: number; readonly bytes: number }[],
-): Steps<Bodies> {
+): Operation<Bodies> {
   const text = `
     SELECT found.seq, found.body FROM ${list('$1', 'bigint')} ${joinRow(t[table], 'found', (row) => `${row}.seq = value`)}`;
   const names = new Map<number, NamesInBody>();
@@ -128,7 +126,7 @@ function* namesInBodies(
   return names;
 }
 
-function* save(tx: OperatorTransaction, plan: ErasePlan, bodies: Bodies, entity: string, now: number): Steps<void> {
+function* save(tx: OperatorTransaction, plan: ErasePlan, bodies: Bodies, entity: string, now: number): Operation<void> {
   const { t, anyOf, given, toKey, errorsGone } = tx.dialect;
   const { tombstones, discarded, left, emptied } = plan;
   const events = tombstones.map(({ event }) => event);

@@ -6,7 +6,8 @@ import type { EndpointType } from '../rules/pauses.ts';
 import { authorOf, type By } from './acts.ts';
 import { noteLine } from './audit.ts';
 import { eraseSome, readAbout } from './erased-events.ts';
-import { byTables, changeAgain, wait, type OperatorTables, type Statement } from './sql.ts';
+import { wait } from '../operation.ts';
+import { byTables, changeAgain, type OperatorTables, type Statement } from './sql.ts';
 
 /** The result of {@link eraseEntity}. */
 export interface EraseReport {

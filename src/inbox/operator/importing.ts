@@ -2,22 +2,15 @@ import { planImport, type ImportPlan, type KnownBody } from '../rules/import-eve
 import { addToLine } from './audit.ts';
 import { noteOutOfOrder } from './finding/indexes.ts';
 import { inTime } from './imported-event.ts';
-import {
-  keyedEvents,
-  runInTurns,
-  wait,
-  type OperatorTables,
-  type OperatorTransaction,
-  type Rows,
-  type Steps,
-} from './sql.ts';
+import { runAsync, wait, type Operation } from '../operation.ts';
+import { keyedEvents, type OperatorTables, type OperatorTransaction, type Rows } from './sql.ts';
 import type { ExportedEvent, ImportRecord, Transfer } from './transfer.ts';
 
 export function importing(tables: OperatorTables): Pick<Transfer, 'importSome'> {
   const { dialect } = tables;
   const selectKnown = `SELECT events.endpoint, events.id, ${dialect.knownBody} FROM ${keyedEvents(dialect)}`;
 
-  function* planOf({ rows }: { readonly rows: Rows }, records: readonly ImportRecord[]): Steps<ImportPlan> {
+  function* planOf({ rows }: { readonly rows: Rows }, records: readonly ImportRecord[]): Operation<ImportPlan> {
     const keys = records.flatMap((record) => ('event' in record ? [record.event] : []));
     const values = [keys.map(({ id }) => id), keys.map(({ endpoint }) => endpoint)];
     return planImport(records, yield* wait(rows<KnownBody>({ text: selectKnown, values })));
@@ -25,7 +18,7 @@ export function importing(tables: OperatorTables): Pick<Transfer, 'importSome'> 
 
   return {
     async importSome(records, { audit, dryRun = false } = {}) {
-      if (dryRun) return tables.read(async (reader) => (await runInTurns(planOf(reader, records))).counts);
+      if (dryRun) return tables.read(async (reader) => (await runAsync(planOf(reader, records))).counts);
       const counts = await tables.change(function* (tx) {
         const now = tx.timeOf(new Date());
         const inTables = records.map((record) =>
@@ -42,7 +35,7 @@ export function importing(tables: OperatorTables): Pick<Transfer, 'importSome'> 
   };
 }
 
-function* save(tx: OperatorTransaction, { events, marks }: ImportPlan): Steps<void> {
+function* save(tx: OperatorTransaction, { events, marks }: ImportPlan): Operation<void> {
   tx.raiseMarks(marks);
   if (events.length === 0) return;
   const seqs = yield* wait(tx.importEvents(events));

@@ -10,7 +10,8 @@ import {
   type ReleaseSeen,
   type SecretChanged,
 } from '../rules/marks.ts';
-import { wait, type OperatorTables, type OperatorTransaction, type Statement, type Steps } from './sql.ts';
+import { wait, type Operation } from '../operation.ts';
+import { type OperatorTables, type OperatorTransaction, type Statement } from './sql.ts';
 
 export interface Marks {
   noteRelease(seen: ReleaseSeen): Promise<void>;
@@ -63,7 +64,7 @@ export function marks(tables: OperatorTables): Marks {
   };
 }
 
-function* save({ dialect: { t }, rows }: OperatorTransaction, change: MarkChange | null): Steps<void> {
+function* save({ dialect: { t }, rows }: OperatorTransaction, change: MarkChange | null): Operation<void> {
   if (change === null) return;
   if (change.kind === 'seen') {
     const text = `UPDATE ${t.marks} SET seen_ms = $2, ended_ms = $3 WHERE seq = $1`;

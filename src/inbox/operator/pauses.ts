@@ -11,7 +11,8 @@ import {
 import { COUNTED } from '../rules/processors.ts';
 import type { By } from './acts.ts';
 import { addLine } from './audit.ts';
-import { actingBy, wait, type Clock, type OperatorTables, type Steps } from './sql.ts';
+import { wait, type Operation } from '../operation.ts';
+import { actingBy, type Clock, type OperatorTables } from './sql.ts';
 
 /** A pause, and the number of pending events of the paused type. */
 export interface Pause extends StoredPause {
@@ -67,7 +68,7 @@ export function pauses(tables: OperatorTables): Pauses {
       const author = actingBy(by);
       assertLane({ endpoint, type });
       const ended = await tables.change(
-        function* (tx): Steps<StoredPause | null> {
+        function* (tx): Operation<StoredPause | null> {
           const text = `DELETE FROM ${ofType} RETURNING ${PAUSE_COLUMNS}`;
           const [row] = yield* wait(tx.rows<PauseRow>({ text, values: [endpoint, type] }));
           if (row === undefined) return null;

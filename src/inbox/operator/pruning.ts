@@ -13,7 +13,8 @@ import {
   type SettledEvent,
 } from '../rules/pruning.ts';
 import { addToLine } from './audit.ts';
-import { wait, type OperatorTables, type Reader } from './sql.ts';
+import { wait } from '../operation.ts';
+import { type OperatorTables, type Reader } from './sql.ts';
 import { listedEvents } from './summaries.ts';
 
 export interface PruneStep {

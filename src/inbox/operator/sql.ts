@@ -3,6 +3,7 @@ import type { Counting } from '../rules/counted.ts';
 import type { ErasePlan } from '../rules/erasing.ts';
 import type { EventMove } from '../rules/operator-acts.ts';
 import type { Queue } from '../rules/store.ts';
+import { wait, type Operation } from '../operation.ts';
 import type { SharedTables } from '../shared-tables.ts';
 import { authorOf, type Author, type By } from './acts.ts';
 import type { ExportedEvent, ExportedMark } from './transfer.ts';
@@ -84,25 +85,6 @@ type Awaitable<T> = T | Promise<T>;
 
 export type Rows = <Row>(statement: Statement) => Awaitable<readonly Row[]>;
 
-/** SQLite runs the steps in one turn, and Postgres awaits each yielded promise. */
-export type Steps<T> = Generator<unknown, T, unknown>;
-
-export function* wait<T>(value: Awaitable<T>): Steps<T> {
-  return (yield value) as T; // the runners send what it has become
-}
-
-export function runAtOnce<T>(steps: Steps<T>): T {
-  let step = steps.next();
-  while (step.done !== true) step = steps.next(step.value);
-  return step.value;
-}
-
-export async function runInTurns<T>(steps: Steps<T>): Promise<T> {
-  let step = steps.next();
-  while (step.done !== true) step = steps.next(await step.value);
-  return step.value;
-}
-
 /** It may be tried again, so its work changes nothing else. */
 export interface OperatorTransaction extends Clock {
   readonly dialect: Dialect;
@@ -156,7 +138,7 @@ export interface OperatorTables {
    */
   inSteps<T>(work: (read: Read) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Changes once, even if the answer is lost. */
-  change<T>(work: (tx: OperatorTransaction) => Steps<T>, options?: ChangeOptions<T>): Promise<T>;
+  change<T>(work: (tx: OperatorTransaction) => Operation<T>, options?: ChangeOptions<T>): Promise<T>;
   notify(): void;
 }
 

@@ -1,7 +1,8 @@
 import type { EventState, PutAwayState } from '../../event.ts';
 import { entityTerm } from '../../rules/entity-terms.ts';
 import type { FoundName } from '../search.ts';
-import { wait, type Dialect, type Reader, type Rows, type Steps } from '../sql.ts';
+import { wait, type Operation } from '../../operation.ts';
+import { type Dialect, type Reader, type Rows } from '../sql.ts';
 import type { Died, FailureSpan, Index, SearchTables } from './candidates.ts';
 import {
   aroundNew,
@@ -122,7 +123,7 @@ export function* noteOutOfOrder(
   { t }: Pick<Dialect, 't'>,
   first: number,
   last: number,
-): Steps<void> {
+): Operation<void> {
   const { range, limit } = aroundNew(first, last);
   const around = `
     SELECT received_ms FROM ${t.events} WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT CAST($3 AS bigint)`;

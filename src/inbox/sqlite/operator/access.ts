@@ -140,14 +140,3 @@ function begin(database: SqliteDatabase): boolean {
     throw failure;
   }
 }
-
-/** 0 before it began. */
-export function progressOf(database: SqliteDatabase, what: string): number {
-  return statement<{ seq: number }>(database, 'SELECT seq FROM hookbox_progress WHERE what = ?').get(what)?.seq ?? 0;
-}
-
-export function setProgress(database: SqliteDatabase, what: string, seq: number): void {
-  const sql =
-    'INSERT INTO hookbox_progress (what, seq) VALUES (?, ?) ON CONFLICT (what) DO UPDATE SET seq = excluded.seq';
-  statement(database, sql).run(what, seq);
-}

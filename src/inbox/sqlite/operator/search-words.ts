@@ -5,7 +5,7 @@ import { entityTerms, termsOf } from '../../rules/entity-terms.ts';
 import type { EventIndex } from '../engine/deliveries.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { keyIs, newestSeq, statement } from '../sql/statement.ts';
-import { INDEXED, progressOf, setProgress, type Access } from './access.ts';
+import { INDEXED, type Access } from './access.ts';
 import { timeSlice } from './transaction.ts';
 
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
@@ -17,20 +17,28 @@ interface TermRow {
 
 /** Resolves with the number of events up to `upTo` that are left. */
 export async function indexNew(access: Access, limit: number, upTo = newestSeq(access.database())): Promise<number> {
-  if (upTo <= progressOf(access.database(), INDEXED)) return 0;
+  if (upTo <= indexedIn(access.database())) return 0;
   return access.write(({ database }) => Math.max(0, upTo - indexBatch(database, limit)));
+}
+
+/** 0 before it began. */
+function indexedIn(database: SqliteDatabase): number {
+  const sql = `SELECT seq FROM hookbox_progress WHERE what = '${INDEXED}'`;
+  return statement<{ seq: number }>(database, sql).get()?.seq ?? 0;
 }
 
 function indexBatch(database: SqliteDatabase, limit: number): number {
   const slice = timeSlice();
-  let indexed = progressOf(database, INDEXED);
+  let indexed = indexedIn(database);
   const sql = 'SELECT seq, entity FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT +?';
   for (const row of statement<TermRow>(database, sql).all(indexed, limit)) {
     addTerms(database, row);
     indexed = row.seq;
     if (slice.isOver()) break;
   }
-  setProgress(database, INDEXED, indexed);
+  const note = `
+    INSERT INTO hookbox_progress (what, seq) VALUES ('${INDEXED}', ?) ON CONFLICT (what) DO UPDATE SET seq = excluded.seq`;
+  statement(database, note).run(indexed);
   return indexed;
 }
 
@@ -54,7 +62,7 @@ function reindex(database: SqliteDatabase, key: EventKey): void {
 function indexedRow(database: SqliteDatabase, { id, endpoint }: EventKey): TermRow | null {
   const sql = `SELECT seq, entity FROM hookbox_events WHERE ${keyIs()}`;
   const row = statement<TermRow>(database, sql).get({ id, endpoint });
-  return row !== undefined && row.seq <= progressOf(database, INDEXED) ? row : null;
+  return row !== undefined && row.seq <= indexedIn(database) ? row : null;
 }
 
 function addTerms(database: SqliteDatabase, row: TermRow): void {

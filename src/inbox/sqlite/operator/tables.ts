@@ -1,4 +1,5 @@
-import { runAtOnce, type OperatorTables, type Read, type Statement } from '../../operator/sql.ts';
+import { runNow } from '../../operation.ts';
+import { type OperatorTables, type Read, type Statement } from '../../operator/sql.ts';
 import { clockAfter, rowsOf, sqlite, type Access } from './access.ts';
 import { operatorTransaction } from './transaction.ts';
 
@@ -11,7 +12,7 @@ export function operatorTables({ database, write, notify }: Access): OperatorTab
     bounds: { actsAtOnce: 10, erasedEvents: 50, erasedBytes: 512 * 1024, prunedBytes: 1024 * 1024 },
     read,
     inSteps: (work) => work(read),
-    change: (work) => write((statements, waitedMs) => runAtOnce(work(operatorTransaction(statements, waitedMs)))),
+    change: (work) => write((statements, waitedMs) => runNow(work(operatorTransaction(statements, waitedMs)))),
     notify,
   };
 }
