@@ -4,7 +4,7 @@ import { operationsOn } from '../../operator/operations.ts';
 import { tableNames } from '../sql/tables.ts';
 import { countEngine } from './counts.ts';
 import type { Access } from './access.ts';
-import { pruningEngine } from './pruning.ts';
+import { pruningEngine } from './prunable-events.ts';
 import { indexNew, searchIndexes } from './search-indexes.ts';
 import { operatorTables } from './tables.ts';
 import { waits } from './waits.ts';

@@ -4,7 +4,7 @@ import type { SqliteDatabase } from '../opening/database.ts';
 import type { Access } from './access.ts';
 import { countEngine } from './counts.ts';
 import { erasingEngine, secureAccess } from './erasing.ts';
-import { pruningEngine } from './pruning.ts';
+import { pruningEngine } from './prunable-events.ts';
 import { searchEngine } from './search-indexes.ts';
 import { operatorTables } from './tables.ts';
 import { waits } from './waits.ts';
