@@ -197,6 +197,8 @@ export interface TransactionAttempt {
   readonly givenUp?: AbortSignal | undefined;
   /** Called after `work`: returns why the handler skipped the event, if it did. */
   readonly skipped?: (() => string | undefined) | undefined;
+  /** Called after the commit if `work` sent no statement. */
+  readonly unused?: (() => void) | undefined;
 }
 
 /**

@@ -18,7 +18,7 @@ export interface AttemptEndingOptions {
   readonly closeMs: number;
   readonly failed: (what: string, failure: unknown) => void;
   readonly tell: readonly {
-    ended(attempt: EndedAttempt, end: AttemptEnd): void;
+    ended(attempt: EndedAttempt, end: AttemptEnd, thrown: unknown): void;
     /** Its handler was still running when `close` released its event. */
     outlived?(attempt: EndedAttempt): void;
   }[];
@@ -53,7 +53,7 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
       if (known.has(attempt)) return end;
       known.add(attempt);
     }
-    for (const each of tell) each.ended(attempt.about(), end);
+    for (const each of tell) each.ended(attempt.about(), end, attempt.thrown());
     return end;
   }
 

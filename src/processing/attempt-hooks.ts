@@ -23,6 +23,11 @@ export interface AttemptHookFacts {
   readonly attempt: number;
   /** `null` if the process died, because the error is then unknown. */
   readonly error: HookError | null;
+  /**
+   * The value that the handler threw, for example for Sentry. `undefined` if the process died, if no handler ran, or with
+   * `logErrors: false`.
+   */
+  readonly thrown?: unknown;
   /** How long the handler ran, in milliseconds; `null` if unknown. */
   readonly durationMs: number | null;
 }
@@ -69,19 +74,22 @@ export function attemptHooks(options: AttemptHookOptions) {
     const { name, message } = loggedError({ ...error, stack: null });
     return logErrors ? { name, message } : { name };
   };
-  const about = ({ endpoint, id, type, attempt, durationMs }: EndedAttempt, error: AttemptError) => {
-    return { endpoint, id, type, attempt, error: told(error), durationMs };
+  const about = (ended: EndedAttempt, error: AttemptError, thrown: unknown) => {
+    const { endpoint, id, type, attempt, durationMs } = ended;
+    const value = logErrors && thrown !== undefined ? { thrown } : {};
+    return { endpoint, id, type, attempt, error: told(error), durationMs, ...value };
   };
 
   return {
     calls,
-    ended(attempt: EndedAttempt, end: AttemptEnd): void {
+    ended(attempt: EndedAttempt, end: AttemptEnd, thrown: unknown): void {
       if (end.outcome === 'retry') {
         const dueAt = inline ? null : new Date(end.dueAt);
-        calls.call('onFailed', onFailed, { ...about(attempt, end.error), dueAt });
+        calls.call('onFailed', onFailed, { ...about(attempt, end.error, thrown), dueAt });
       }
       const dead = end.outcome === 'committed alone' ? COMMITTED_ALONE : end;
-      if (dead.outcome === 'dead') calls.call('onDead', onDead, { ...about(attempt, dead.error), reason: dead.reason });
+      if (dead.outcome !== 'dead') return;
+      calls.call('onDead', onDead, { ...about(attempt, dead.error, thrown), reason: dead.reason });
     },
     /** Reports crashes that a claim found, including those of other processes and endpoints. */
     crashed(crashed: readonly CrashedEvent[]): void {

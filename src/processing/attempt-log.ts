@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { messageOf, isError } from '../errors.ts';
-import type { Logger } from '../host/logger.ts';
+import { type Logger, throttle } from '../host/logger.ts';
 import { withoutPasswords } from '../host/postgres-url.ts';
 import { namesOf } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
@@ -21,6 +21,9 @@ const SAID = {
   failedLate: 'handler failed after its transaction was committed, so the handler does not run again',
   withoutFile: 'ctx.transaction is not available now; the handler will run again, and this attempt does not count',
   spoiled: COMMITTED_BY_ITSELF,
+  unused:
+    'ctx.transaction ended without a statement, so it wrote nothing; use the connection that it passes, and with an ' +
+    'ORM, run or await each query',
   outlived:
     'handler was still running after close() aborted ctx.signal; it will run again. Make the handler stop when ' +
     'ctx.signal aborts, or raise processing.closeMs',
@@ -47,6 +50,7 @@ interface AttemptLogOptions {
 export type AttemptLog = ReturnType<typeof attemptLog>;
 
 export function attemptLog({ logger, inbox, logErrors, inline = false }: AttemptLogOptions) {
+  const seldom = throttle();
   /** The message and stack too, unless `logErrors` is `false`. */
   const why = ({ endpoint, id }: AttemptFacts, error: AttemptError) => ({
     error: oneLine(error.name),
@@ -95,6 +99,8 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
       logger.error({ ...attempt, ...why(attempt, error) }, SAID.failedLate),
     withoutFile: (attempt: EndedAttempt, thrown: unknown): void =>
       logger.error({ ...attempt, cause: messageOf(thrown) }, SAID.withoutFile),
+    unused: ({ type, ...attempt }: EndedAttempt): void =>
+      void seldom(`unused ${type}`, (suppressed) => logger.warn({ type, ...attempt, suppressed }, SAID.unused)),
     outlived: (attempt: EndedAttempt): void => logger.warn({ ...attempt }, SAID.outlived),
     found(crashed: readonly CrashedEvent[]): void {
       for (const { endpoint, id, type, attempt, wasClosing } of crashed) {

@@ -52,6 +52,8 @@ export interface LoggedAttempt extends RunningAttempt {
   /** its handler has ended, or was abandoned */
   isOver(): boolean;
   about(): EndedAttempt;
+  /** What the handler threw; `undefined` without a failure. Never logged. */
+  thrown(): unknown;
 }
 
 /** How long an aborted handler may still hold its slot and its entity. */
@@ -65,7 +67,15 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
     const end = invalid(message);
     const about = (): EndedAttempt => ({ ...factsOf(claimed, null), durationMs: 0 });
-    return { type: null, ended: Promise.resolve(end), abort() {}, abandon: () => end, isOver: () => true, about };
+    return {
+      type: null,
+      ended: Promise.resolve(end),
+      abort() {},
+      abandon: () => end,
+      isOver: () => true,
+      about,
+      thrown() {},
+    };
   }
 
   const facts = factsOf(claimed, parsed.event.type);
@@ -75,6 +85,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   const startedAt = performance.now();
   let endedAt: number | null = null;
   let code: string | undefined;
+  let lastThrown: unknown;
   const about = (): EndedAttempt => {
     const durationMs = Math.round((endedAt ?? performance.now()) - startedAt);
     return { ...facts, durationMs, ...(code !== undefined && { code }) };
@@ -89,7 +100,13 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   let skipped: string | undefined;
   let end: AttemptEnd | null = null;
   const transactions = new TransactionCalls((givenUp) => (work) => {
-    const attempt = { now: () => clock.now(), signal: controller.signal, givenUp, skipped: () => skipped };
+    const attempt = {
+      now: () => clock.now(),
+      signal: controller.signal,
+      givenUp,
+      skipped: () => skipped,
+      unused: () => log.unused(about()),
+    };
     return inbox.transaction(claimed.lease, work, attempt);
   });
   const { promise: gaveUp, resolve: giveUp } = Promise.withResolvers<'gave up'>();
@@ -209,6 +226,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   }
 
   function failed(thrown: unknown, permanent = isPermanent(thrown)): Settlement {
+    lastThrown = thrown;
     code = codeOf(thrown);
     const error = attemptError(thrown);
     const failure = { error, isPermanent: permanent, afterMs: waitAskedFor(thrown), yields: !blocks };
@@ -230,6 +248,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     },
     isOver: () => over,
     about,
+    thrown: () => lastThrown,
   };
 }
 

@@ -62,6 +62,7 @@ function deaf(end: AttemptEnd = { outcome: 'interrupted' }) {
     abandon: () => end,
     isOver: () => false,
     about,
+    thrown() {},
   } satisfies LoggedAttempt;
 }
 
@@ -190,7 +191,7 @@ describe('close()', () => {
     const closing = ending.close();
     await clock.advance(CLOSE_MS);
     await closing;
-    expect(ended.mock.calls).toEqual(isHeld ? [[attempt.about(), retry]] : []);
+    expect(ended.mock.calls).toEqual(isHeld ? [[attempt.about(), retry, undefined]] : []);
   });
 
   it('tells an end once that two writes find written, as of the first nobody has heard in time', async () => {
@@ -206,7 +207,7 @@ describe('close()', () => {
     for (const answered of answers) answered();
     await closing;
     await written;
-    expect(ended.mock.calls).toEqual([[attempt.about(), dead]]);
+    expect(ended.mock.calls).toEqual([[attempt.about(), dead, undefined]]);
   });
 
   it('waits for what was claimed too late and is given back', async () => {

@@ -169,7 +169,7 @@ describe('the log of a handler that fails', () => {
 describe('the log of a handler that succeeds', () => {
   it.each<[string, Handlers]>([
     ['by returning', { '*': () => {} }],
-    ['by its transaction', { '*': (_, ctx) => ctx.transaction(() => {}) }],
+    ['by its transaction', { '*': (_, ctx) => ctx.transaction((db) => void db.exec('SELECT 1')) }],
   ])('says so at info: %s', async (_, handlers) => {
     const { logger, lines, successes } = recordedLog();
     await ran(handlers, { logger }, sqliteInbox(scratchFile()));
@@ -200,7 +200,7 @@ describe('the log of a handler that succeeds', () => {
   it('says what it threw after its transaction was committed', async () => {
     const { logger, lines } = recordedLog();
     const late = async (_: unknown, ctx: HandlerContext): Promise<void> => {
-      await ctx.transaction(() => {});
+      await ctx.transaction((db) => void db.exec('SELECT 1'));
       throw new Error('no mail');
     };
     await ran({ '*': late }, { logger }, sqliteInbox(scratchFile()));

@@ -157,7 +157,6 @@ it('says in the log which fault it was, by the extended code of SQLite', async (
   const { log } = await handled(inbox, (context) =>
     context.transaction(throwing(sqliteError('SQLITE_IOERR_GETTEMPPATH'))),
   );
-  expect(log.lines.map(({ facts }) => facts['cause'])).toEqual(
-    Array.from({ length: FAULTS }, () => 'disk I/O error (SQLITE_IOERR_GETTEMPPATH)'),
-  );
+  const causes = log.lines.map(({ facts }) => facts['cause']).filter((cause) => cause !== undefined);
+  expect(causes).toEqual(Array.from({ length: FAULTS }, () => 'disk I/O error (SQLITE_IOERR_GETTEMPPATH)'));
 });

@@ -28,7 +28,8 @@ function told() {
   };
 }
 
-const fails = { '*': () => Promise.reject(new TypeError('no order \u001b[31m of Ada')) };
+const failure = new TypeError('no order \u001b[31m of Ada');
+const fails = { '*': () => Promise.reject(failure) };
 
 describe('onFailed and onDead', () => {
   it('are told of each failed attempt, and of the last one, once that is written', async () => {
@@ -49,9 +50,10 @@ describe('onFailed and onDead', () => {
     const about = { endpoint: 'default', id: 'evt_1', type: 'order.created', durationMs: expect.any(Number) };
     const error = { name: 'TypeError', message: 'no order \\u{1b}[31m of Ada' };
     expect(calls).toEqual([
-      { hook: 'onFailed', ...about, attempt: 1, error, dueAt: expect.any(Date) },
-      { hook: 'onDead', ...about, attempt: 2, error, reason: 'failed' },
+      { hook: 'onFailed', ...about, attempt: 1, error, thrown: failure, dueAt: expect.any(Date) },
+      { hook: 'onDead', ...about, attempt: 2, error, thrown: failure, reason: 'failed' },
     ]);
+    expect(Reflect.get(calls[0] ?? {}, 'thrown')).toBe(failure);
     expect(states).toEqual(['dead']);
     await processor.close();
   });
@@ -61,6 +63,7 @@ describe('onFailed and onDead', () => {
     const handlers = { '*': () => Promise.reject(new PermanentError('Ada')) };
     const { processor } = await started({ handlers, onDead, logErrors: false });
     expect(calls.map(({ error }) => error)).toEqual([{ name: 'PermanentError' }]);
+    expect(calls[0]).not.toHaveProperty('thrown');
     await processor.close();
   });
 

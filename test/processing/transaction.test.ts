@@ -89,6 +89,13 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
     await closing;
   }
 
+  it('logs that a function sent no statement, and commits', async () => {
+    await handle((context) => context.transaction(() => 'nothing'));
+    expect(await state()).toBe('processed');
+    const unused = log.lines.filter(({ message }) => message.startsWith('ctx.transaction ended without a statement'));
+    expect(unused).toMatchObject([{ level: 'warn', facts: { id: 'evt_1', type: 'order.created' } }]);
+  });
+
   it("commits what it writes among the merchant's tables together with the mark, and gives back its result", async () => {
     let seenBefore: unknown;
     let result: unknown;

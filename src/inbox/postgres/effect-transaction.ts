@@ -23,7 +23,7 @@ const LOOK_MS = 50;
 type Work<T> = (connection: PostgresConnection) => T | Promise<T>;
 
 type Ended<T> =
-  | { readonly result: T }
+  | { readonly result: T; readonly isUnused?: boolean }
   | { readonly thrown: unknown }
   | { readonly spoiled: 'COMMITTED_BY_ITSELF' | 'ROLLED_BACK_BY_ITSELF'; readonly cause?: unknown }
   /** COMMIT was not answered */
@@ -63,7 +63,7 @@ async function runOnce<T>(
   store: Store,
   lease: Lease,
   work: Work<T>,
-  { now, signal, skipped, givenUp }: TransactionAttempt,
+  { now, signal, skipped, givenUp, unused }: TransactionAttempt,
 ): Promise<Ended<T>> {
   let abandoned: Marked | null = null;
   const ended = await store.database.lend<Ended<T>>(async (session, spoil) => {
@@ -82,7 +82,9 @@ async function runOnce<T>(
     }
     if ('result' in ended) {
       if (await endProcessed(store, session, lease, processedBy(skipped), store.time.toDatabase(now()))) {
+        const { isUnused } = ended;
         ended = await commit(session, ended.result, marked.id);
+        if (isUnused === true && 'result' in ended) unused?.();
       } else {
         await session.exec('ROLLBACK');
         ended = { thrown: lost() };
@@ -151,7 +153,7 @@ async function runInside<T>(
   const refusal = 'result' in over ? loan.refusal() : null;
   const ended = refusal === null ? over : { thrown: refusal };
   const open = await transactionOf(session, loan.lostBy);
-  if (open === id && 'result' in ended) return ended;
+  if (open === id && 'result' in ended) return loan.isUsed() ? ended : { ...ended, isUnused: true };
   await session.exec('ROLLBACK');
   if (open === id) return ended;
   const cause = 'thrown' in ended ? { cause: ended.thrown } : {};

@@ -47,16 +47,20 @@ function runOnce<T>(
   connection: Connection,
   lease: Lease,
   work: (database: SqliteDatabase) => T,
-  { now, skipped }: TransactionAttempt,
+  { now, skipped, unused }: TransactionAttempt,
 ): T {
   const endedAt = now();
   const { database, moves, queue, store } = begin(connection);
   try {
     if (moves.beginEffect.run(lease).changes === 0) throw lost();
     database.exec('SAVEPOINT hookbox_work');
-    const result = runInside(database, work, () => queue.hasEffect.get(lease) !== undefined);
+    const changes = (): unknown => Object.values(queue.totalChanges.get() ?? {})[0];
+    const before = changes();
+    const { result, isUsed } = runInside(database, work, () => queue.hasEffect.get(lease) !== undefined);
+    const isUnused = !isUsed && changes() === before;
     if (!settleInTransaction(store, lease, processedBy(skipped), endedAt)) throw lost();
     connection.commit();
+    if (isUnused) unused?.();
     return result;
   } catch (failure) {
     connection.rollback();
@@ -83,14 +87,18 @@ function begin(connection: Connection) {
 }
 
 /** The savepoint is gone if the function has ended the transaction. */
-function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T, isCommitted: () => boolean): T {
+function runInside<T>(
+  database: SqliteDatabase,
+  work: (database: SqliteDatabase) => T,
+  isCommitted: () => boolean,
+): { readonly result: T; readonly isUsed: boolean } {
   const endedByItself = (options?: ErrorOptions): TransactionError =>
     isCommitted()
       ? new TransactionError('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF, options)
       : new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK, options);
-  let result: T;
+  let ran: { readonly result: T; readonly isUsed: boolean };
   try {
-    result = withoutOpenRows(database, () => runOn(database, work));
+    ran = withoutOpenRows(database, () => runOn(database, work));
   } catch (failure) {
     if (hasSavepoint(database)) throw failure;
     // SQLite itself rolls back if the disk is full or failing.
@@ -98,8 +106,8 @@ function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase)
     if (isFault && !isCommitted()) throw failure;
     throw endedByItself({ cause: failure });
   }
-  refusePromise(result);
-  if (hasSavepoint(database)) return result;
+  refusePromise(ran.result);
+  if (hasSavepoint(database)) return ran;
   throw endedByItself();
 }
 
@@ -138,7 +146,7 @@ const ROLLED_BACK =
   'not retried. Leave the transaction to hookbox; to roll back, throw an error.';
 
 /** Also reaches asynchronous code that the function started. */
-const functions = new AsyncLocalStorage<{ isOver: boolean }>();
+const functions = new AsyncLocalStorage<{ isOver: boolean; isUsed: boolean }>();
 
 /** One proxy for each object, so that properties that an application stores on it last. */
 const guards = new WeakMap<object, object>();
@@ -147,10 +155,14 @@ const guards = new WeakMap<object, object>();
  * An asynchronous function would continue after its transaction was rolled back, and its later writes would be
  * committed by themselves.
  */
-function runOn<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T): T {
-  const run = { isOver: false };
+function runOn<T>(
+  database: SqliteDatabase,
+  work: (database: SqliteDatabase) => T,
+): { readonly result: T; readonly isUsed: boolean } {
+  const run = { isOver: false, isUsed: false };
   try {
-    return functions.run(run, () => work(guarded(database)));
+    const result = functions.run(run, () => work(guarded(database)));
+    return { result, isUsed: run.isUsed };
   } finally {
     run.isOver = true;
   }
@@ -168,7 +180,9 @@ function guarded<T extends object>(target: T): T {
         return (typeof value === 'object' && value !== null && guards.get(value)) || value;
       }
       return (...given: unknown[]): unknown => {
-        if (functions.getStore()?.isOver === true) throw new Error(OVER);
+        const run = functions.getStore();
+        if (run?.isOver === true) throw new Error(OVER);
+        if (run !== undefined) run.isUsed = true;
         // better-sqlite3 remembers the connection of a transaction function: the proxy.
         const answer: unknown = Reflect.apply(value, name === 'transaction' ? guard : target, given);
         if (answer === target) return guard;

@@ -48,13 +48,15 @@ async function ran(source: Pool, work: (client: PoolClient) => unknown) {
   await inbox.accept(incoming({ receivedAt: START }), later());
   const [event] = await inbox.claim({ ...EVERYTHING, now: START, leaseMs: 1_000, ordered: true }, 1);
   if (event === undefined) throw new Error('nothing was claimed');
-  const attempt = { now: () => START, signal: new AbortController().signal };
+  let isUnused = false;
+  const unused = () => (isUnused = true);
+  const attempt = { now: () => START, signal: new AbortController().signal, unused };
   const ended = await inbox.transaction(event.lease, work, attempt).then(
     () => 'committed',
     (failure: unknown) => failure,
   );
   const { rows } = await pool.query<{ id: string }>(`SELECT id FROM ${orders} ORDER BY id`);
-  return { ended, written: rows.map(({ id }) => id).join(), state: (await inbox.get(KEY))?.state };
+  return { ended, written: rows.map(({ id }) => id).join(), state: (await inbox.get(KEY))?.state, isUnused };
 }
 
 interface Orm {
@@ -137,7 +139,7 @@ describe.each(orms)('the transactions of %s inside of ctx.transaction', (_, on) 
         await orm.insert('d');
         await orm.close?.();
       });
-      expect(end).toEqual({ ended: 'committed', written: 'a,b,c,d', state: 'processed' });
+      expect(end).toEqual({ ended: 'committed', written: 'a,b,c,d', state: 'processed', isUnused: false });
     });
 
     it('take back what they did, when that is caught', async () => {
@@ -151,7 +153,7 @@ describe.each(orms)('the transactions of %s inside of ctx.transaction', (_, on) 
         await expect(failing).rejects.toThrow();
         await orm.insert('b');
       });
-      expect(end).toEqual({ ended: 'committed', written: 'a,b', state: 'processed' });
+      expect(end).toEqual({ ended: 'committed', written: 'a,b', state: 'processed', isUnused: false });
     });
 
     it('and nothing is committed when the function fails', async () => {
@@ -170,7 +172,7 @@ it('a query that Kysely compiles is one of the transaction', async () => {
     const { sql, parameters } = kyselyOn(client).insertInto('orders').values({ id: 'a' }).compile();
     await client.query(sql, [...parameters]);
   });
-  expect(end).toEqual({ ended: 'committed', written: 'a', state: 'processed' });
+  expect(end).toEqual({ ended: 'committed', written: 'a', state: 'processed', isUnused: false });
 });
 
 it('a stream of rows is one of the transaction', async () => {
@@ -180,7 +182,7 @@ it('a stream of rows is one of the transaction', async () => {
     for await (const row of client.query(new QueryStream(`SELECT id FROM ${orders} ORDER BY id`))) seen.push(row);
   });
   expect(seen).toEqual([{ id: '1' }, { id: '2' }, { id: '3' }]);
-  expect(end).toEqual({ ended: 'committed', written: '1,2,3', state: 'processed' });
+  expect(end).toEqual({ ended: 'committed', written: '1,2,3', state: 'processed', isUnused: false });
 });
 
 it('a stream that would commit is not sent', async () => {
@@ -189,4 +191,12 @@ it('a stream that would commit is not sent', async () => {
     for await (const row of client.query(new QueryStream('COMMIT'))) expect(row).toBeUndefined();
   });
   expect(end).toMatchObject({ ended: { code: 'ENDED_EARLY' }, written: '', state: 'processing' });
+});
+
+it.each<[string, boolean, (client: PoolClient) => unknown]>([
+  ['nothing', true, () => {}],
+  ['a query of Drizzle that is not awaited', true, (client) => void drizzle({ client }).select().from(table)],
+  ['a read', false, (client) => client.query(`SELECT id FROM ${orders}`)],
+])('a function that does %s is reported as unused: %s', async (_, isUnused, work) => {
+  expect(await ran(pool, async (client) => void (await work(client)))).toMatchObject({ ended: 'committed', isUnused });
 });

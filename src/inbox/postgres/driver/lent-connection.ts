@@ -12,6 +12,8 @@ export interface LentConnection {
   /** The function tried to end the transaction, or left its own open. */
   readonly refusal: () => TransactionError | null;
   readonly isAsking: () => boolean;
+  /** The function sent a statement. */
+  readonly isUsed: () => boolean;
 }
 
 type Given = readonly unknown[];
@@ -30,6 +32,7 @@ export function lent(connection: PostgresConnection): LentConnection {
   let refusal: TransactionError | null = null;
   let lostBy: unknown;
   let unanswered = 0;
+  let isUsed = false;
 
   const failed = (failure: unknown): void => {
     if (lostBy === undefined && ENDED.test(codeOf(failure))) lostBy = failure;
@@ -54,6 +57,7 @@ export function lent(connection: PostgresConnection): LentConnection {
   }
 
   function asked(call: (...given: Given) => unknown, given: Given): unknown {
+    isUsed = true;
     const send = (...changed: Given): unknown => query(() => Reflect.apply(call, connection, changed));
     const [statement] = given;
     const text = textOf(statement);
@@ -106,6 +110,7 @@ export function lent(connection: PostgresConnection): LentConnection {
     },
     lostBy: () => lostBy,
     refusal: () => refusal ?? nested.left(),
+    isUsed: () => isUsed,
     isAsking: () => unanswered > 0 || Reflect.get(connection, 'readyForQuery') === false,
   };
 }

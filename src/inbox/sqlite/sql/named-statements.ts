@@ -249,6 +249,7 @@ function prepareQueueStatements(database: SqliteDatabase) {
       LIMIT +:limit
     `),
 
+    totalChanges: prepare<[]>('SELECT total_changes() AS count'),
     hasEffect: prepare<object>(`SELECT 1 FROM hookbox_events WHERE ${HELD} AND effect = 1`),
     waitingOfType: prepare<Omit<WaitingEvent, 'type'>>(`
       SELECT seq, endpoint, entity, ${BYTES} FROM hookbox_events
