@@ -33,6 +33,24 @@ export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   attempt: number;
 };
 
+const UNHANDLED = {
+  hash: null,
+  redeliveries: null,
+  conflicts: null,
+  otherBody: null,
+  failures: 0,
+  crashes: 0,
+  fence: 0,
+  claimedAt: 0,
+  leaseUntil: 0,
+  isLeased: false,
+  isClosing: false,
+  isParked: false,
+  yields: false,
+  trigger: 'auto',
+  attempt: 0,
+} as const;
+
 export class Entries {
   readonly all: Entry[] = [];
   readonly #byKey = new Map<string, Entry>();
@@ -48,41 +66,22 @@ export class Entries {
   }
 
   add(event: IncomingEvent, { state, deadReason, isFresh }: FirstState): Entry {
-    const { endpoint, id, type, created, entity, verified, receivedAt, body, trace } = event;
+    const { endpoint, id, receivedAt, body, trace } = event;
     const entry: Entry = {
+      ...event,
+      ...UNHANDLED,
       seq: this.all.length + 1,
-      endpoint,
-      id,
-      type,
-      created,
-      entity,
-      verified,
       state,
       deadReason,
+      isFresh,
       // A copy: the caller may reuse its buffer.
       body: Uint8Array.from(body),
       bytes: body.byteLength,
-      hash: null,
       receivedAt: new Date(receivedAt),
-      redeliveries: null,
-      conflicts: null,
-      otherBody: null,
       dueAt: receivedAt,
       settledAt: receivedAt,
-      failures: 0,
-      crashes: 0,
-      fence: 0,
-      claimedAt: 0,
-      leaseUntil: 0,
-      isLeased: false,
-      isClosing: false,
-      isFresh,
-      isParked: false,
-      yields: false,
       trace: trace ?? null,
-      trigger: 'auto',
       attempts: [],
-      attempt: 0,
     };
     this.all.push(entry);
     this.#byKey.set(JSON.stringify([endpoint, id]), entry);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { InboxUnavailableError, TransactionError } from '../../errors.ts';
+import { InboxUnavailableError } from '../../errors.ts';
 import { assertLasting } from '../../host/files.ts';
 import { delay, performance } from '../../host/real-timers.ts';
 import { assertOptions, type RulesFor } from '../../option-rules.ts';
@@ -14,7 +14,7 @@ import { pendingListeners } from '../pending-events.ts';
 import { callsByMoves, runMove } from '../queue-moves.ts';
 import { processors, refuseAsyncFunction, refusePromise, settleInTransaction, unhandled } from '../queue-operations.ts';
 import { isInScope, seenSince, ignoredTypes } from '../rules/processors.ts';
-import { processedBy, isRunning } from '../rules/attempt.ts';
+import { processedBy, isRunning, leaseLost } from '../rules/attempt.ts';
 import { occurrencesOf } from '../rules/accept.ts';
 import type { SqliteDatabase } from '../sqlite/opening/database.ts';
 import { Entries, type Entry } from './memory-events.ts';
@@ -85,10 +85,10 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     async transaction(lease, work, { now, signal, skipped }) {
       refuseAsyncFunction(work);
       signal.throwIfAborted();
-      if (!isRunning(store.held([lease], null)[0])) throw lost();
+      if (!isRunning(store.held([lease], null)[0])) throw leaseLost();
       const result = work(noDatabase);
       refusePromise(result);
-      if (!settleInTransaction(store, lease, processedBy(skipped), now())) throw lost();
+      if (!settleInTransaction(store, lease, processedBy(skipped), now())) throw leaseLost();
       return result;
     },
     async nextDue(scope) {
@@ -126,10 +126,6 @@ function shown(entry: Entry): StoredEvent {
     redeliveries: occurrencesOf(redeliveries),
     conflict: otherBody && { ...occurrencesOf(conflicts), body: new Uint8Array(otherBody) },
   };
-}
-
-function lost(): TransactionError {
-  return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
 const noDatabase: SqliteDatabase = new Proxy({} as SqliteDatabase, {

@@ -1,6 +1,6 @@
 import { delay, performance } from '../../host/real-timers.ts';
 import { TransactionError } from '../../errors.ts';
-import { COMMITTED_BY_ITSELF, processedBy, planProcessed } from '../rules/attempt.ts';
+import { COMMITTED_BY_ITSELF, processedBy, planProcessed, leaseLost } from '../rules/attempt.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { PostgresConnection } from './driver/connections.ts';
 import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES, endOf } from './driver/database.ts';
@@ -72,7 +72,7 @@ async function runOnce<T>(
     const marked = await mark(store, session, lease);
     if (marked === undefined || signal.aborted) {
       await session.exec('ROLLBACK');
-      return { thrown: marked === undefined ? lost() : signal.reason };
+      return { thrown: marked === undefined ? leaseLost() : signal.reason };
     }
     let ended = await runInside(store, session, lease, work, marked.id, givenUp);
     if ('stuckOn' in ended) {
@@ -87,7 +87,7 @@ async function runOnce<T>(
         if (isUnused === true && 'result' in ended) unused?.();
       } else {
         await session.exec('ROLLBACK');
-        ended = { thrown: lost() };
+        ended = { thrown: leaseLost() };
       }
     }
     // The state of the connection is unknown.
@@ -96,10 +96,6 @@ async function runOnce<T>(
   }, signal);
   if (abandoned !== null) void endBackend(store, abandoned);
   return ended;
-}
-
-function lost(): TransactionError {
-  return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
 interface Marked {

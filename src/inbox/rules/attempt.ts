@@ -1,3 +1,4 @@
+import { TransactionError } from '../../errors.ts';
 import { isFarAhead } from '../../events/instant.ts';
 import type { DeadReason, EventKey, EventState } from '../event.ts';
 import type { Attempt, AttemptError, CrashedEvent, Lease, Settled, Settlement } from '../work.ts';
@@ -173,6 +174,10 @@ export const COMMITTED_ALONE: Extract<Settlement, { readonly outcome: 'dead' }> 
 
 export function isCommittedAlone(message: string | null): boolean {
   return message === COMMITTED_BY_ITSELF;
+}
+
+export function leaseLost(): TransactionError {
+  return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
 export function processedBy(

@@ -3,7 +3,7 @@ import { InboxUnavailableError, isInstance, TransactionError } from '../../error
 import { delay } from '../../host/real-timers.ts';
 import { unavailable } from '../group-commit.ts';
 import { settleInTransaction, refuseAsyncFunction, refusePromise } from '../queue-operations.ts';
-import { processedBy, COMMITTED_BY_ITSELF } from '../rules/attempt.ts';
+import { processedBy, COMMITTED_BY_ITSELF, leaseLost } from '../rules/attempt.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { Connection } from './connection.ts';
 import { fileFaultIn, isBusy, sqliteCode, type SqliteDatabase } from './opening/database.ts';
@@ -52,13 +52,13 @@ function runOnce<T>(
   const endedAt = now();
   const { database, moves, queue, store } = begin(connection);
   try {
-    if (moves.beginEffect.run(lease).changes === 0) throw lost();
+    if (moves.beginEffect.run(lease).changes === 0) throw leaseLost();
     database.exec('SAVEPOINT hookbox_work');
     const changes = (): unknown => Object.values(queue.totalChanges.get() ?? {})[0];
     const before = changes();
     const { result, isUsed } = runInside(database, work, () => queue.hasEffect.get(lease) !== undefined);
     const isUnused = !isUsed && changes() === before;
-    if (!settleInTransaction(store, lease, processedBy(skipped), endedAt)) throw lost();
+    if (!settleInTransaction(store, lease, processedBy(skipped), endedAt)) throw leaseLost();
     connection.commit();
     if (isUnused) unused?.();
     return result;
@@ -70,10 +70,6 @@ function runOnce<T>(
     // A fault of the disk is no failure of the handler. But a committed effect must not be repeated.
     throw fault === null || isInstance(failure, TransactionError) ? failure : unavailable(failure);
   }
-}
-
-function lost(): TransactionError {
-  return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
 function begin(connection: Connection) {
