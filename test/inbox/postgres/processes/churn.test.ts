@@ -1,5 +1,5 @@
-// A day's churn in minutes: Postgres looks for what to vacuum each second instead of each minute. All of a day of a large shop:
-//   HOOKBOX_TEST_CHURN=1000000 vitest run --config test/vitest.config.ts test/inbox/postgres/processes/churn.test.ts
+// A day's churn in minutes, because Postgres looks for work of vacuum each second. For a large shop, set
+// HOOKBOX_TEST_CHURN=1000000.
 import { Pool, type PoolClient } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { inboxOnPostgres } from '../../../../src/inbox/postgres/inbox-on-postgres.ts';
@@ -12,12 +12,11 @@ import { Churn, sizesOf, WAITING, type Sizes } from './churn.ts';
 const SHARE = 10_000;
 const EVENTS = Number(process.env['HOOKBOX_TEST_CHURN'] ?? SHARE);
 const PARTS = 5;
-/** What a table of a few rows may take for each event that waits: pages are whole, and an index has two at least. */
+/** Pages are whole, and a table has at least two indexes. */
 const LEAST_BYTES = 256;
 
 const t = tablesIn(SETTINGS.schema);
 
-/** The sizes after each part of so many events. */
 async function sizesOfChurn(events: number, vacuum: 'as it comes' | 'never'): Promise<readonly Sizes[]> {
   await using server = await PostgresServer.start({ settings: ['autovacuum_naptime=1s'] });
   const pool = new Pool({ connectionString: server.url(), max: 8 });
@@ -31,7 +30,7 @@ async function sizesOfChurn(events: number, vacuum: 'as it comes' | 'never'): Pr
   for (let part = 1; part <= PARTS; part += 1) {
     const before = await vacuums(pool);
     await churn.until((events * part) / PARTS);
-    // A day is longer than this test: vacuum comes before it is over.
+    // Vacuum comes before the end of a real day.
     if (vacuum !== 'never') await expect.poll(() => vacuums(pool), { timeout: 60_000 }).toBeGreaterThan(before);
     const now = await sizesOf(pool, t);
     sizes.push(now);
@@ -49,7 +48,7 @@ async function vacuums(pool: Pool): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-/** The tables that are larger, indexes and all, than what waits explains. */
+/** These tables are larger than their waiting events explain. */
 function grown(sizes: readonly Sizes[]): readonly string[] {
   const [first, last] = [sizes[0], sizes.at(-1)];
   if (first === undefined || last === undefined) throw new Error('there are several parts');

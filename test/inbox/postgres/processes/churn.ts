@@ -9,14 +9,13 @@ const ERROR = { name: 'Error', message: 'again', stack: null };
 const AT_ONCE = 250;
 const CREATED = { ms: 1_767_225_600_000, ns: 0 };
 
-/** What a shop has at once; of how many events it has ever had nothing of this depends. */
+/** Waiting events; the number of earlier events does not matter. */
 export const WAITING = 1_000;
 const ENTITIES = 2_000;
 
-/** The tables that what waits goes through. What is kept of each event (`events`, `attempts`) grows, and is pruned. */
+/** Events pass through these tables; `events` and `attempts` grow, and are pruned. */
 const PASSED_THROUGH = ['queue', 'shelf', 'entities', 'effects', 'slots', 'clock'] as const;
 
-/** Bytes of each table, with its indexes. */
 export type Sizes = ReadonlyMap<string, number>;
 
 export async function sizesOf(pool: Pool, t: Tables): Promise<Sizes> {
@@ -28,10 +27,7 @@ export async function sizesOf(pool: Pool, t: Tables): Promise<Sizes> {
   return new Map(rows.map(({ name, bytes }) => [name, Number(bytes)]));
 }
 
-/**
- * Lets events pass through an inbox while so many wait: of fifty one fails and runs again, one is processed with
- * `ctx.transaction`, and one is dead and rerun.
- */
+/** Of fifty events, one fails and runs again, one uses `ctx.transaction`, and one is dead and rerun. */
 export class Churn {
   readonly #inbox: Inbox<PoolClient>;
   #stored = 0;
@@ -41,7 +37,6 @@ export class Churn {
     this.#inbox = inbox;
   }
 
-  /** How many have gone through. */
   get done(): number {
     return this.#done;
   }
@@ -81,7 +76,7 @@ export class Churn {
     this.#done += 1;
   }
 
-  /** Whether it was; a server that is starved of its core may answer too late. */
+  /** `false` if a slow server answers too late. */
   async #transacted({ lease }: ClaimedEvent): Promise<boolean> {
     try {
       await this.#inbox.transaction(lease, () => {}, { now: Date.now, signal: new AbortController().signal });

@@ -1,7 +1,7 @@
-// A machine of many: node claiming-process.ts <url> <schema> <number> all|unlocked
-// It stores events and claims under short leases, which it sometimes lets run out, until it is told `no more`; then it only
-// claims, until its input ends. `unlocked` is a mutant: it takes no lock of a slot (and lets no lease run out: whoever runs a
-// suspect has everybody else wait, which hides what the mutant does).
+// node claiming-process.ts <url> <schema> <number> all|unlocked
+// Stores events and claims under short leases until it
+// reads `no more`; then it only claims, until its input ends. `unlocked` is a mutant without locks of slots. Its
+// leases do not run out, because a suspect would make others wait, and hide the fault.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { postgresInbox } from '../../../../src/inbox/postgres/postgres-inbox.ts';

@@ -14,17 +14,15 @@ import { times } from '../../../helpers/times.ts';
 import { START } from '../../../helpers/virtual-clock.ts';
 
 const ORDERS = 24;
-/** The server crashes so often, and a process is killed as often. */
 const CRASHES = times(20, 3);
 const MOST_WAITING = 1_000;
-/** Of three machines that receive and three that handle: how many hours their clocks are ahead. */
+/** Clocks of three receiving and three handling machines are ahead by these hours. */
 const HOURS = [0, 5, -7, 3, -2, 11] as const;
 
-/** A machine that comes back whenever it was killed. */
+/** It starts again after each kill. */
 class Machine {
   readonly #start: () => ChildProcess;
   #process: ChildProcess | undefined;
-  /** what it has said since it was started; '' until then */
   said = '';
 
   constructor(start: () => ChildProcess) {
@@ -48,7 +46,7 @@ class Machine {
   }
 }
 
-/** The service: it sends the events of an order one after the other, each until it is acknowledged, to whoever is there. */
+/** Sends each event until a machine acknowledges it. */
 async function send(
   order: number,
   receivers: readonly Machine[],
@@ -83,7 +81,7 @@ it(NAME, { timeout: 600_000 }, async () => {
   onTestFinished(() => pool.end());
   await using inbox = postgresInbox(url);
   await inbox.list();
-  // No unique constraint: a double must show.
+  // Without a unique constraint, so a double shows.
   await pool.query('CREATE TABLE shipments (at bigserial, event text NOT NULL)');
 
   const script = await bundledScript(new URL('shop-process.ts', import.meta.url));
@@ -102,7 +100,7 @@ it(NAME, { timeout: 600_000 }, async () => {
   const effects = async () =>
     (await pool.query<{ event: string }>('SELECT event FROM shipments ORDER BY at')).rows.map(({ event }) => event);
   const receivers = machines.slice(0, 3);
-  // Who handles is slower than who receives: what waits must be handled in the end.
+  // Handling is slower than receiving.
   const isAhead = async () => acknowledged.length - (await effects().catch(() => [])).length > MOST_WAITING;
   const sending = Array.from({ length: ORDERS }, (_, order) =>
     send(order, receivers, acknowledged, async () => {
@@ -110,7 +108,7 @@ it(NAME, { timeout: 600_000 }, async () => {
       return over.signal.aborted;
     }),
   );
-  /** Otherwise nothing was proven: there is work under way when something crashes. */
+  /** A crash proves something only while work is under way. */
   async function isUnderLoad(): Promise<void> {
     const [before, done] = [acknowledged.length, (await effects()).length];
     await expect.poll(() => acknowledged.length, { interval: 20, timeout: 60_000 }).toBeGreaterThan(before + 20);
@@ -139,7 +137,7 @@ it(NAME, { timeout: 600_000 }, async () => {
        UNION ALL (SELECT NULL FROM ${t.queue} LIMIT 1)`,
     );
     if (rows.length === 0) break;
-    // An event whose machine was killed three times is dead by design; an operator reruns it.
+    // After three kills, an event is dead by design.
     for (const { id } of rows) {
       if (id === null || rerun.has(id)) continue;
       const key = { endpoint: 'default', id };

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { quoted, tablesIn } from '../../../../src/inbox/postgres/sql/tables.ts';
 
-/** Notes each lease in the transaction that gives it and in the one that ends it, whoever has asked for these. */
+/** Notes each lease in the transactions that give and end it. */
 export async function logLeases(pool: Pool, schema: string): Promise<void> {
   const { queue } = tablesIn(schema);
   const log = logOf(schema);
@@ -26,7 +26,7 @@ export async function logLeases(pool: Pool, schema: string): Promise<void> {
 
 export interface LeaseFindings {
   readonly leases: number;
-  /** pairs of leases of one entity that stood at the same time */
+  /** pairs of leases of one entity at the same time */
   readonly double: number;
 }
 

@@ -1,5 +1,6 @@
-// A machine of a shop, which will be killed: node shop-process.ts receive|handle <url> <hours that its clock is ahead>
-// The one that receives writes its port to its output. The one that handles writes a row for each event, through ctx.transaction.
+// node shop-process.ts receive|handle <url> <hours that its clock is ahead>
+// A receiving machine writes its port to
+// its output. A handling machine writes a row for each event, through ctx.transaction. The test kills both.
 import { createServer } from 'node:http';
 import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -11,13 +12,13 @@ import { createReceiver } from '../../../../src/receive/receiver.ts';
 import { SECRET } from '../../../helpers/order-delivery.ts';
 import { silent } from '../../../helpers/silent-logger.ts';
 
-// Who is killed keeps nothing of what Node has compiled for the next one, unless it does so now.
+// A kill would lose the code that Node has compiled.
 flushCompileCache();
 
 const [role, url = '', hours = '0'] = process.argv.slice(2);
 setClock(Number(hours) * 3_600_000);
 
-/** As a machine whose clock is wrong sees it. */
+/** As on a machine with a wrong clock. */
 function setClock(aheadMs: number): void {
   const { now } = Date;
   globalThis.Date = class extends Date {

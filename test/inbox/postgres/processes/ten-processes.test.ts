@@ -11,9 +11,9 @@ import { dropSchema, postgresUrl, schemaName } from '../../../helpers/postgres.t
 import { leaseFindings, logLeases } from './lease-log.ts';
 
 const PROCESSES = 10;
-/** So many leases are given before it is over; what it takes is for the machine to say. */
+/** The machine decides how long this takes. */
 const LEASES = Number(process.env['HOOKBOX_TEST_LEASES'] ?? 1_000);
-/** So many looks show the same once nothing changes any more: longer than any lease, and than claims overlook what is long due. */
+/** Longer than any lease, and than claims overlook due events. */
 const AT_REST = 150;
 const LOOK_MS = 100;
 
@@ -32,11 +32,10 @@ afterAll(() => pool.end());
 interface Outcome {
   readonly leases: number;
   readonly double: number;
-  /** events that nobody will ever claim: all are due, and nobody holds any */
+  /** due events that no machine holds or claims */
   readonly stuck: number;
 }
 
-/** Ten machines work until enough leases were given, and then until nothing is left, or nothing changes any more. */
 async function worked(locks: 'all' | 'unlocked'): Promise<Outcome> {
   const schema = schemaName();
   onTestFinished(() => dropSchema(pool, schema));
@@ -64,7 +63,7 @@ async function ended(child: ChildProcess): Promise<void> {
   expect(child.exitCode).toBe(0);
 }
 
-/** Until so many leases were given, or, when events are stuck, none are given any more. */
+/** Or until stuck events leave no more leases. */
 async function enough(schema: string): Promise<void> {
   for (let same = 0, before = -1; same < AT_REST / 3;) {
     const { leases } = await leaseFindings(pool, schema);
@@ -75,7 +74,7 @@ async function enough(schema: string): Promise<void> {
   }
 }
 
-/** What is in the queue once it is empty, or has been the same for much longer than any lease lasts. */
+/** Empty, or unchanged for much longer than a lease. */
 async function left(queue: string): Promise<number> {
   let before = '';
   for (let same = 0; ;) {
