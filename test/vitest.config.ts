@@ -15,12 +15,12 @@ export const LONGEST: readonly string[] = [
   'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
   'test/inbox/postgres/{transfer,search,search-page,search-index,search-bounds,search-plans}.test.ts',
   'test/inbox/postgres/{pruning,bulks,counts,counts-of-machines,claims-beside-many,several-machines}.test.ts',
+  'test/inbox/postgres/{inline,three-ways,fail-over,silence,acts-and-removal-plans}.test.ts',
 ];
 
 /** What takes long on a real Postgres, and is in `npm run test:all` too. */
 export const ON_POSTGRES: readonly string[] = [
-  'test/inbox/postgres/{acts-and-removal-plans,fail-over,given-up,health,inline,migrating-beside-work}.test.ts',
-  'test/inbox/postgres/{plans,silence,three-ways,wake-up}.test.ts',
+  'test/inbox/postgres/{given-up,health,migrating-beside-work,plans,wake-up}.test.ts',
   'test/processing/model/postgres-mutants.test.ts',
   'test/cli/{postgres,postgres-answers,postgres-doctor,postgres-page}.test.ts',
   'test/runtimes/postgres.test.ts',
@@ -48,7 +48,11 @@ export const LONG: readonly string[] = [
   'test/sandbox/model/mutants.test.ts',
   'test/crash/{power-cut,handling-backlog,handling-poison,bulk-kill}.test.ts',
   'test/ops/search-page.test.ts',
-  'test/adapters/express{4,-kept-bytes}.test.ts',
+  'test/adapters/express{4,-kept-bytes,-after-middleware}.test.ts',
+  'test/adapters/hono-after-middleware.test.ts',
+  'test/check/{check-endpoint,verdicts}.test.ts',
+  'test/cli/{sandbox-steering,serve-forward,serve-watch}.test.ts',
+  'test/inbox/threads/{another-library,checkpoints,lost-answers}.test.ts',
 ];
 
 /** What does more of it in `npm run test:long`: see helpers/times.ts. */
