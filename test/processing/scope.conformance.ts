@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { ClaimRequest, Scope } from '../../src/inbox/work.ts';
+import type { Scope } from '../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/processors.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { silent } from '../helpers/silent-logger.ts';
 import { START, VirtualClock } from '../helpers/virtual-clock.ts';
+import { claim, claimIds, inbox, LEASE_MS, leaseOf, openers, store, type Parts } from './inbox-under-test.ts';
 
-type Parts = NonNullable<Parameters<typeof incoming>[0]>;
-
-const LEASE_MS = 1_000;
 const SHOP_A: Scope = { endpoints: ['shop-a'], types: '*' };
 const SHOP_B: Scope = { endpoints: ['shop-b'], types: '*' };
 const CREATED: Scope = { endpoints: ['shop-a'], types: ['order.created'] };
@@ -17,18 +15,15 @@ const READY: Scope = { endpoints: ['shop-a'], types: ['order.ready'] };
 const EVERYWHERE: Scope = { endpoints: '*', types: '*' };
 
 export function testScope(name: string, open: () => Inbox): void {
-  async function holding(...events: Parts[]): Promise<Inbox> {
-    const inbox = open();
-    for (const event of events) {
-      const stored = { endpoint: 'shop-a', entity: null, receivedAt: START, ...event };
-      await inbox.accept(incoming(stored), later());
-    }
-    return inbox;
+  const { empty } = openers(open);
+  async function holding(...events: Parts[]): Promise<void> {
+    empty();
+    await store(...events.map((event) => ({ endpoint: 'shop-a', entity: null, receivedAt: START, ...event })));
   }
 
   describe(`${name}, who runs`, () => {
     it('a processor is there from its start until it is closed, with what it handles', async () => {
-      await using inbox = await holding();
+      await holding();
       const handlers = { 'order.created': () => {} };
       const worker = createProcessor({
         inbox,
@@ -49,7 +44,7 @@ export function testScope(name: string, open: () => Inbox): void {
     });
 
     it('one whose machine has slept is there again within a second, and puts nothing away for that', async () => {
-      await using inbox = await holding({ id: 'evt_ready', type: 'order.ready' });
+      await holding({ id: 'evt_ready', type: 'order.ready' });
       const timers = new VirtualClock();
       let sleptMs = 0;
       const now = () => timers.now() + sleptMs;
@@ -73,14 +68,14 @@ export function testScope(name: string, open: () => Inbox): void {
     });
 
     it('one that goes without a word is gone after ten minutes, also when the clock was set back since', async () => {
-      await using inbox = await holding();
+      await holding();
       const named = async (now: number) => (await inbox.processors(now)).processors.map(({ name }) => name);
       const HOUR_MS = 3_600_000;
       await inbox.announce(EVERYWHERE, START + HOUR_MS, null, { name: 'one', startedAt: START });
       await inbox.announce(CREATED, START + HOUR_MS + 1, null, { name: 'other', startedAt: START + 1 });
       expect(await named(START + HOUR_MS + PRESENT_MS - 1)).toEqual(['one', 'other']);
       expect(await named(START + HOUR_MS + PRESENT_MS)).toEqual(['other']);
-      await claimIds(inbox, START, EVERYWHERE);
+      await claimIds(START, EVERYWHERE);
       expect(await named(START)).toEqual(['one', 'other']);
       expect(await named(START + PRESENT_MS + 60_000)).toEqual([]);
       await inbox.announce(CREATED, START + PRESENT_MS + 60_000, null, { name: 'next', startedAt: START });
@@ -101,13 +96,13 @@ export function testScope(name: string, open: () => Inbox): void {
       ['another one', { endpoints: ['shop-c'], types: '*' }, []],
       ['none', { endpoints: [], types: '*' }, []],
     ] as const)('a processor of %s claims the events of that and no others', async (_, scope, expected) => {
-      await using inbox = await holding(one, other);
-      expect(await claimIds(inbox, START, scope)).toEqual(expected);
+      await holding(one, other);
+      expect(await claimIds(START, scope)).toEqual(expected);
     });
 
     it('the next time that something is due is that of its endpoints', async () => {
-      await using inbox = await holding({ ...one, receivedAt: START + 20 }, { ...other, receivedAt: START + 10 });
-      expect(await claimIds(inbox, START, EVERYWHERE)).toEqual([]);
+      await holding({ ...one, receivedAt: START + 20 }, { ...other, receivedAt: START + 10 });
+      expect(await claimIds(START, EVERYWHERE)).toEqual([]);
       expect(await inbox.nextDue(SHOP_A)).toBe(START + 20);
       expect(await inbox.nextDue({ endpoints: ['shop-b'], types: ['order.created'] })).toBe(START + 10);
       expect(await inbox.nextDue({ endpoints: ['shop-b', 'shop-a'], types: ['order.created'] })).toBe(START + 10);
@@ -116,32 +111,32 @@ export function testScope(name: string, open: () => Inbox): void {
     });
 
     it('one event is claimed for its own delivery by its own endpoint only', async () => {
-      await using inbox = await holding(one);
+      await holding(one);
       const request = { leaseMs: LEASE_MS, ordered: true, now: START };
       expect(await inbox.claimOne(one, { ...SHOP_B, ...request })).toBe('settled');
       expect(await inbox.claimOne(one, { ...SHOP_A, ...request })).toMatchObject({ id: 'a' });
     });
 
     it('one that handles a type does not take it for another endpoint: there it is ignored, here it is not', async () => {
-      await using inbox = await holding(one, other);
+      await holding(one, other);
       await inbox.announce(SHOP_A, START, null);
       const b: Scope = { endpoints: ['shop-b'], types: ['order.ready'] };
       await inbox.announce(b, START + PRESENT_MS, START);
-      expect(await states(inbox)).toEqual({ a: 'pending', b: 'ignored' });
+      expect(await states()).toEqual({ a: 'pending', b: 'ignored' });
     });
 
     it('nothing of another endpoint is ignored, whatever is handled there', async () => {
-      await using inbox = await holding(one, other);
+      await holding(one, other);
       const result = await inbox.announce({ ...SHOP_B, types: ['order.ready'] }, START + PRESENT_MS, START);
       expect(result).toEqual({ ignored: [{ endpoint: 'shop-b', type: 'order.created', count: 1 }], more: false });
-      expect(await states(inbox)).toEqual({ a: 'pending', b: 'ignored' });
+      expect(await states()).toEqual({ a: 'pending', b: 'ignored' });
     });
 
     it('a processor of every endpoint takes its types for each of them', async () => {
-      await using inbox = await holding(one, other);
+      await holding(one, other);
       await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
       await inbox.announce({ ...SHOP_B, types: ['order.ready'] }, START + PRESENT_MS, START);
-      expect(await states(inbox)).toEqual({ a: 'pending', b: 'pending' });
+      expect(await states()).toEqual({ a: 'pending', b: 'pending' });
     });
 
     it('an older event holds back newer ones only if somebody handles its type at that endpoint', async () => {
@@ -149,14 +144,14 @@ export function testScope(name: string, open: () => Inbox): void {
         { id: `${endpoint} older`, endpoint, entity: 'order', created: at(1) },
         { id: `${endpoint} newer`, endpoint, entity: 'order', created: at(2), type: 'order.ready' },
       ];
-      await using inbox = await holding(...queue('shop-a'), ...queue('shop-b'));
+      await holding(...queue('shop-a'), ...queue('shop-b'));
       await inbox.announce(CREATED, START, null);
-      expect(await claimIds(inbox, START, { endpoints: '*', types: ['order.ready'] })).toEqual(['shop-b newer']);
+      expect(await claimIds(START, { endpoints: '*', types: ['order.ready'] })).toEqual(['shop-b newer']);
     });
 
     it('retention is that of its endpoints', async () => {
-      await using inbox = await holding(one, other);
-      for (const { lease } of await claim(inbox, START, EVERYWHERE)) {
+      await holding(one, other);
+      for (const { lease } of await claim(START, EVERYWHERE)) {
         await inbox.settle(lease, { outcome: 'processed' }, START);
       }
       expect(await inbox.prune(['shop-a'], START + 1, 10)).toBe(1);
@@ -171,41 +166,41 @@ export function testScope(name: string, open: () => Inbox): void {
     const created = { id: 'created', type: 'order.created' };
 
     it('it is ignored when nobody was seen to handle it for seven days, and not a moment before', async () => {
-      await using inbox = await holding(created);
+      await holding(created);
       await inbox.announce(CREATED, START, null);
       const end = START + IGNORE_AFTER_MS;
       for (const now of [START + PRESENT_MS, START + 2 * PRESENT_MS, end - 1]) {
         expect(await inbox.announce(READY, now, now - PRESENT_MS)).toEqual({ ignored: [], more: false });
       }
-      expect(await states(inbox)).toEqual({ created: 'pending' });
+      expect(await states()).toEqual({ created: 'pending' });
       await inbox.announce(READY, end, end - PRESENT_MS);
-      expect(await states(inbox)).toEqual({ created: 'ignored' });
+      expect(await states()).toEqual({ created: 'ignored' });
     });
 
     it('nobody is gone who has run since the time to judge by, however late it is', async () => {
-      await using inbox = await holding(created);
+      await holding(created);
       await inbox.announce(CREATED, START + 1, null);
       const late = START + 3 * IGNORE_AFTER_MS;
       await inbox.announce(READY, late, START);
-      expect(await states(inbox)).toEqual({ created: 'pending' });
+      expect(await states()).toEqual({ created: 'pending' });
       await inbox.announce(READY, late, START + 1);
-      expect(await states(inbox)).toEqual({ created: 'ignored' });
+      expect(await states()).toEqual({ created: 'ignored' });
     });
 
     it('its events hold back newer ones as long as the claim takes somebody for being there', async () => {
-      await using inbox = await holding(
+      await holding(
         { ...created, entity: 'order', created: at(1) },
         { id: 'ready', type: 'order.ready', entity: 'order', created: at(2) },
       );
       await inbox.announce(CREATED, START, null);
       const now = START + IGNORE_AFTER_MS;
-      expect(await claimIds(inbox, now, { ...READY, handledSince: START - 1 })).toEqual([]);
+      expect(await claimIds(now, { ...READY, handledSince: START - 1 })).toEqual([]);
       await inbox.announce(READY, now, null);
-      expect(await claimIds(inbox, now, READY)).toEqual(['ready']);
+      expect(await claimIds(now, READY)).toEqual(['ready']);
     });
 
     it('it is told of when it has waited for ten minutes, with who was seen last', async () => {
-      await using inbox = await holding(created, { ...created, id: 'second' }, { id: 'ready', type: 'order.ready' });
+      await holding(created, { ...created, id: 'second' }, { id: 'ready', type: 'order.ready' });
       await inbox.announce(CREATED, START - 5, null);
       await inbox.announce(READY, START + 1, null);
       expect(await inbox.unhandled(START + PRESENT_MS - 6)).toEqual([]);
@@ -217,17 +212,17 @@ export function testScope(name: string, open: () => Inbox): void {
     });
 
     it('it is told of whether its events were claimed before, wait for others or arrived just then', async () => {
-      await using inbox = await holding({ ...created, entity: 'order' }, { ...created, id: 'behind', entity: 'order' });
+      await holding({ ...created, entity: 'order' }, { ...created, id: 'behind', entity: 'order' });
       await inbox.announce(CREATED, START, null);
-      const [first] = await claim(inbox, START, CREATED);
-      expect(await claimIds(inbox, START, CREATED)).toEqual([]);
-      await inbox.settle(lease(first), { outcome: 'interrupted' }, START);
+      const [first] = await claim(START, CREATED);
+      expect(await claimIds(START, CREATED)).toEqual([]);
+      await inbox.settle(leaseOf(first), { outcome: 'interrupted' }, START);
       await inbox.accept(incoming({ ...created, id: 'fresh', endpoint: 'shop-a', receivedAt: START }), later());
       expect(await inbox.unhandled(START + PRESENT_MS)).toMatchObject([{ type: 'order.created', count: 3 }]);
     });
 
     it('what nobody ever handled is not told of, unless no processor knows its endpoint', async () => {
-      await using inbox = await holding(created, { ...created, id: 'elsewhere', endpoint: 'shop-b' });
+      await holding(created, { ...created, id: 'elsewhere', endpoint: 'shop-b' });
       const now = START + PRESENT_MS;
       expect(await inbox.unhandled(now)).toEqual([]);
       await inbox.announce(READY, now, null);
@@ -237,7 +232,7 @@ export function testScope(name: string, open: () => Inbox): void {
     });
 
     it('what was ignored is counted by endpoint and type, with whether somebody handles it now', async () => {
-      await using inbox = await holding(created, { ...created, id: 'second' }, { id: 'ready', type: 'order.ready' });
+      await holding(created, { ...created, id: 'second' }, { id: 'ready', type: 'order.ready' });
       await inbox.announce({ endpoints: ['shop-a'], types: ['cart.abandoned'] }, START + PRESENT_MS, START);
       const now = START + 2 * PRESENT_MS;
       const counted = { endpoint: 'shop-a', type: 'order.created', count: 2, more: false };
@@ -255,22 +250,7 @@ export function testScope(name: string, open: () => Inbox): void {
   });
 }
 
-type Claim = Scope & Partial<Pick<ClaimRequest, 'handledSince'>>;
-
-function claim(inbox: Inbox, now: number, request: Claim) {
-  return inbox.claim({ leaseMs: LEASE_MS, ordered: true, ...request, now }, 10);
-}
-
-async function claimIds(inbox: Inbox, now: number, request: Claim): Promise<readonly string[]> {
-  return (await claim(inbox, now, request)).map(({ id }) => id);
-}
-
-function lease(claimed: Awaited<ReturnType<typeof claim>>[number] | undefined) {
-  if (claimed === undefined) throw new Error('nothing was claimed');
-  return claimed.lease;
-}
-
-async function states(inbox: Inbox): Promise<Readonly<Record<string, string>>> {
+async function states(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries((await inbox.list()).map(({ id, state }) => [id, state]));
 }
 
