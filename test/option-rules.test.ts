@@ -184,6 +184,7 @@ describe('an option that is on or off, or a function', () => {
     ['hookbox/sqlite sqliteInbox', 'ephemeral'],
     ['hookbox/memory memoryInbox', 'ephemeral'],
     ['hookbox/postgres postgresInbox', 'migrate'],
+    ['hookbox/postgres postgresInbox', 'ephemeral'],
     ['hookbox/ops rerunEvents', 'force'],
     ['hookbox/ops previewBulk', 'force'],
     ['hookbox/ops pruneEvents', 'dryRun'],

@@ -161,6 +161,13 @@ describe('hookbox doctor on Postgres', () => {
       status: 'problem',
       advice: `Run: ALTER ROLE ${quoted(role)} SET synchronous_commit = on`,
     });
+    // Commands that store no deliveries work there, as beside an inbox with ephemeral: true.
+    for (const command of [['migrate'], ['events', 'list']]) {
+      expect(await there.hookbox(command, there.urlOf(role))).toMatchObject({ code: 0 });
+    }
+    const stored = await there.hookbox(['serve', '--port', '0', '--unsafe-unsigned'], there.urlOf(role));
+    expect(stored).toMatchObject({ code: 1, stderr: expect.stringContaining('synchronous_commit is off') });
+    await dropSchema(there.pool, there.schema);
 
     await there.pool.query(
       `CREATE SCHEMA ${quoted(there.schema)}; CREATE TABLE ${quoted(there.schema)}.migrations (id int)`,

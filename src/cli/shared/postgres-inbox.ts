@@ -13,7 +13,8 @@ import { CommandError, EXIT, print, printJson, tell, usageError, type ExitCode }
 /** The first query fails now if the inbox cannot be used. */
 export async function openOnPostgres(options: DbOptions, { migrate }: { readonly migrate: boolean }): Promise<Inbox> {
   const { db, schema = USUAL_SCHEMA } = options;
-  const inbox = postgresInbox(db, { schema, migrate });
+  // A command that creates no inbox stores no deliveries.
+  const inbox = postgresInbox(db, { schema, migrate, ephemeral: !migrate });
   try {
     await inbox.get({ endpoint: '', id: '' });
   } catch (failure) {
@@ -80,7 +81,7 @@ export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOpti
       if (missing?.length === 0) tell('-- No migrations to apply.');
       return EXIT.ok;
     }
-    await onServer(db, (session) => openSchema(session, { ...place, migrates: true }));
+    await onServer(db, (session) => openSchema(session, { ...place, migrates: true, ephemeral: true }));
     const done = missing ?? migrations;
     if (how.json === true) {
       printJson({ schema, version: NEWEST, applied: done.map(({ version, name }) => ({ version, name })) });

@@ -31,6 +31,7 @@ import { workQueue } from './work-queue.ts';
 export interface InboxSettings {
   readonly schema: string;
   readonly migrates: boolean;
+  readonly ephemeral?: boolean;
   readonly prepares: boolean;
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
@@ -203,18 +204,18 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   }
 }
 
-type StoreSettings = Pick<InboxSettings, 'schema' | 'migrates' | 'prepares' | 'time' | 'answerMs'>;
+type StoreSettings = Pick<InboxSettings, 'schema' | 'migrates' | 'ephemeral' | 'prepares' | 'time' | 'answerMs'>;
 
 export function storeOn(
   source: PostgresSource,
-  { schema, migrates, prepares, time, answerMs = ANSWER_MS }: StoreSettings,
+  { schema, migrates, ephemeral = false, prepares, time, answerMs = ANSWER_MS }: StoreSettings,
 ): Store {
   const t = tablesIn(schema);
   const sessions = new Sessions(
     connectionsOf(source),
     { named: prepares },
     {
-      open: (session) => openSchema(session, { schema, tables: t, migrates }),
+      open: (session) => openSchema(session, { schema, tables: t, migrates, ephemeral }),
       refusalOf: (failure) => connectionRefusal(failure, placeOf(source)),
     },
     answerMs,

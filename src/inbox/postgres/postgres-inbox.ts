@@ -30,6 +30,13 @@ export interface PostgresInboxOptions {
    */
   readonly migrate?: boolean;
   /**
+   * `true` allows a server that may lose commits in a crash, for tests: with `fsync` or `synchronous_commit` off, or
+   * with `UNLOGGED` tables. PGlite is such a server.
+   *
+   * @defaultValue `false`
+   */
+  readonly ephemeral?: boolean;
+  /**
    * With `auto`, hookbox prepares its statements, and stops behind a pooler that does not support that. With `false`,
    * hookbox never prepares its statements.
    *
@@ -91,13 +98,14 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
 ): Inbox<Connection> {
   assertAlone('postgresInbox', source, SOURCES, OPTIONS, SECOND);
   assertOptions('postgresInbox', options, OPTIONS, SECOND);
-  const { schema = USUAL_SCHEMA, migrate = true, prepare = 'auto', listen = 'auto' } = options;
+  const { schema = USUAL_SCHEMA, migrate = true, ephemeral = false, prepare = 'auto', listen = 'auto' } = options;
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES } = options;
   assertSchema(schema);
   assertSource(source);
   return inboxOnPostgres(source, {
     schema,
     migrates: migrate,
+    ephemeral,
     prepares: prepare === 'auto',
     maxWaiting,
     maxWaitingBytes,
@@ -109,6 +117,7 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
 const OPTIONS: RulesFor<PostgresInboxOptions> = {
   schema: true,
   migrate: 'boolean',
+  ephemeral: 'boolean',
   prepare: oneOf('auto', false),
   listen: true,
   maxWaiting: positive(),

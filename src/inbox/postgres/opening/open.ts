@@ -12,7 +12,6 @@ import {
   missingRight,
   askedServer,
   faultsOf,
-  type Server,
   missingRows,
   refuseFaults,
   tableFaults,
@@ -26,19 +25,20 @@ import type { Migration } from './schema.ts';
  */
 export function openSchema(
   session: Session,
-  { migrates, ...place }: Place & { readonly migrates: boolean },
+  { migrates, ephemeral = false, ...place }: Place & { readonly migrates: boolean; readonly ephemeral?: boolean },
 ): Promise<void> {
-  return refusing(session, place, async (missing) => {
+  return refusing(session, { ...place, ephemeral }, async (missing) => {
     if (missing === null || missing.length > 0) {
       if (!migrates) throw notMigrated(place.schema, missing !== null);
       await migrate(session, place);
     }
-    refuseFaults(await missingRows(session, place));
+    refuseFaults(await missingRows(session, place), ephemeral);
   });
 }
 
+/** Whether the server keeps commits is for processes that store deliveries. */
 export function lookAtSchema(session: Session, place: Place): Promise<readonly Migration[] | null> {
-  return refusing(session, place, async (missing) => missing);
+  return refusing(session, { ...place, ephemeral: true }, async (missing) => missing);
 }
 
 /** A schema may have objects with names of Postgres. */
@@ -46,7 +46,7 @@ const BEGIN_LOOK = 'BEGIN; SET LOCAL search_path = pg_catalog, pg_temp';
 
 async function refusing<T>(
   session: Session,
-  place: Place,
+  { ephemeral, ...place }: Place & { readonly ephemeral: boolean },
   work: (missing: readonly Migration[] | null) => Promise<T>,
 ): Promise<T> {
   const { schema } = place;
@@ -55,19 +55,14 @@ async function refusing<T>(
     await session.exec(BEGIN_LOOK);
     const server = await askedServer(session);
     role = quoted(server.role);
-    refuseServer(server);
-    refuseFaults(await tableFaults(session, schema));
+    refuseFaults(faultsOf(server), ephemeral);
+    refuseFaults(await tableFaults(session, schema), ephemeral);
     const missing = await missingMigrations(session, place);
     await session.exec('ROLLBACK');
     return await work(missing);
   } catch (failure) {
     throw failure instanceof DatabaseFailure ? await refusalOf(failure, session, { schema, role }) : failure;
   }
-}
-
-function refuseServer(server: Server): void {
-  const [worst] = faultsOf(server);
-  if (worst !== undefined) throw new InboxOpenError(worst.code, `${worst.what} ${worst.advice}`);
 }
 
 function notMigrated(schema: string, isThere: boolean): InboxOpenError {

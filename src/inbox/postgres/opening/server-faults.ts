@@ -57,28 +57,28 @@ export function faultsOf(server: Server): readonly ServerFault[] {
       setting: 'version',
       code: 'SERVER_TOO_OLD',
       what: `hookbox needs Postgres 14 or newer; this server has ${versionText(version)}.`,
-      advice: 'Upgrade the server.',
+      advice: 'Upgrade the server',
     },
     {
       isThere: server.standby,
       setting: 'standby',
       code: 'READ_ONLY',
       what: 'This Postgres server is a read-only standby.',
-      advice: 'Connect to the primary server.',
+      advice: 'Connect to the primary server',
     },
     {
       isThere: encoding !== 'UTF8',
       setting: 'encoding',
       code: 'CANNOT_OPEN',
       what: `The encoding of this database is ${encoding}, which cannot represent every character of an event.`,
-      advice: "Create a database with ENCODING 'UTF8'.",
+      advice: "Create a database with ENCODING 'UTF8'",
     },
     {
       isThere: server.fsync !== 'on',
       setting: 'fsync',
       code: 'NOT_DURABLE',
       what: 'This Postgres server has fsync = off, so a crash can lose events.',
-      advice: 'Set fsync to on.',
+      advice: 'Set fsync to on',
     },
     {
       isThere: server.synchronous_commit === 'off',
@@ -288,7 +288,17 @@ export async function sequenceFaults(
   return faults;
 }
 
-/** @throws InboxOpenError for the first fault */
-export function refuseFaults([worst]: readonly TableFault[]): void {
-  if (worst !== undefined) throw new InboxOpenError(worst.code, `${worst.what} ${worst.advice}.`);
+/**
+ * @param ephemeral - events may be lost
+ * @throws InboxOpenError for the first fault
+ */
+export function refuseFaults(faults: readonly TableFault[], ephemeral: boolean): void {
+  const worst = faults.find(({ code }) => !ephemeral || code !== 'NOT_DURABLE');
+  if (worst === undefined) return;
+  const { code, what, advice } = worst;
+  const option =
+    code === 'NOT_DURABLE'
+      ? ' If loss is acceptable, as in a test, set the option ephemeral: true of postgresInbox.'
+      : '';
+  throw new InboxOpenError(code, `${what} ${advice}.${option}`);
 }
