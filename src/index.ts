@@ -53,6 +53,7 @@ export type {
   ClaimRequest,
   IgnoredType,
   Lease,
+  LogLine,
   Scope,
   Settlement,
   TypeCount,

@@ -161,19 +161,30 @@ export type TellCrashed = (crashed: readonly CrashedEvent[]) => void;
 /** The result of `WorkQueue.settle`. */
 export type Settled = boolean | 'committed alone';
 
-/** How an attempt ended. */
-export type Settlement =
+/** How an attempt ended, and the last lines that its handler logged. */
+export type Settlement = { readonly log?: readonly LogLine[] } &
   /** `skipped`: the reason that the handler gave for skipping the event. */
-  | { readonly outcome: 'processed'; readonly skipped?: string }
-  /** `yields`: newer events of its entity do not wait for it. */
-  | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number; readonly yields?: boolean }
-  | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
-  /** The attempt does not count, because `close()` ended it or the database file is unavailable. */
-  | { readonly outcome: 'interrupted'; readonly dueAt?: number }
-  /**
-   * The transaction already committed, so only the lease ends. `error`: the error that the handler threw afterwards.
-   */
-  | { readonly outcome: 'committed'; readonly error?: AttemptError };
+  (
+    | { readonly outcome: 'processed'; readonly skipped?: string }
+    /** `yields`: newer events of its entity do not wait for it. */
+    | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number; readonly yields?: boolean }
+    | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
+    /** The attempt does not count, because `close()` ended it or the database file is unavailable. */
+    | { readonly outcome: 'interrupted'; readonly dueAt?: number }
+    /**
+     * The transaction already committed, so only the lease ends. `error`: the error that the handler threw afterwards.
+     */
+    | { readonly outcome: 'committed'; readonly error?: AttemptError }
+  );
+
+/** A line that a handler wrote to `ctx.log`. */
+export interface LogLine {
+  /** Milliseconds since the attempt began. */
+  readonly afterMs: number;
+  readonly level: 'info' | 'warn' | 'error';
+  /** The message and the fields, on one line; truncated if it is long. */
+  readonly text: string;
+}
 
 /** One stored attempt. */
 export interface Attempt {
@@ -187,6 +198,8 @@ export interface Attempt {
   readonly error: AttemptError | null;
   /** Why the handler skipped the event, if it did. */
   readonly skipped?: string;
+  /** The last lines that the handler logged. Absent if there are none. */
+  readonly log?: readonly LogLine[];
 }
 
 /** The attempt that requests a transaction. */
@@ -199,6 +212,8 @@ export interface TransactionAttempt {
   readonly skipped?: (() => string | undefined) | undefined;
   /** Called after the commit if `work` sent no statement. */
   readonly unused?: (() => void) | undefined;
+  /** Called after `work`: returns the last lines that the handler logged. */
+  readonly log?: (() => readonly LogLine[]) | undefined;
 }
 
 /**

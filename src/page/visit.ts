@@ -4,6 +4,7 @@ import type { EntityOf } from '../events/entity.ts';
 import type { NamedInbox } from '../host/shell-words.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventFilter } from '../inbox/operator/search.ts';
+import type { Mask } from '../ops/body/mask.ts';
 
 /** The inbox that the page shows: a receiver, or `{ inbox }`. */
 export interface Operated {
@@ -31,6 +32,7 @@ export interface Visit {
   readonly url: URL;
   readonly now: Date;
   readonly mask: (body: Uint8Array) => Uint8Array;
+  readonly maskLog: Mask['maskLog'];
   readonly masks: boolean;
   /** why a filter would reveal a masked value; `null` if it would not */
   readonly refusal: (filter: EventFilter) => string | null;

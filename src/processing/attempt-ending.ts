@@ -73,7 +73,7 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
     leases.letGo(lease);
     attempt.abort('closing');
     const end = attempt.abandon();
-    const settlement = settlementOf(end);
+    const settlement = settlementOf(end, attempt);
     if (settlement === null) return Promise.resolve();
     const written = inbox.settle(lease, settlement, clock.now()).then((settled) => {
       // Otherwise another write of the same end came first, or the lease is lost.
@@ -96,7 +96,7 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
     /** @returns `lost` if another processor has taken over the event */
     async write(lease: Lease, attempt: LoggedAttempt, end: AttemptEnd): Promise<AttemptEnd> {
       try {
-        const settlement = settlementOf(end);
+        const settlement = settlementOf(end, attempt);
         return told(attempt, settlement === null ? end : endAs(end, await settle(lease, settlement)));
       } finally {
         leases.letGo(lease);
@@ -134,9 +134,11 @@ function endAs(end: AttemptEnd, settled: Settled): AttemptEnd {
 }
 
 /** `null` if another processor has taken over the event. */
-function settlementOf(end: AttemptEnd): Settlement | null {
+function settlementOf(end: AttemptEnd, attempt: Pick<LoggedAttempt, 'lines'>): Settlement | null {
   if (end.outcome === 'lost') return null;
-  return end.outcome === 'committed alone' ? COMMITTED_ALONE : end;
+  const settlement = end.outcome === 'committed alone' ? COMMITTED_ALONE : end;
+  const log = attempt.lines();
+  return log.length === 0 ? settlement : { ...settlement, log };
 }
 
 /** If the clock was set back meanwhile, the backoff keeps its length. */

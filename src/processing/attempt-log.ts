@@ -246,8 +246,12 @@ function withCode(error: Error): string {
 
 /** The stored reason for a skip, from any value. */
 export function skipReason(given: unknown): string {
-  const text = oneLine(textOf(() => given, ERROR_CHARACTERS.skipped).trim(), ERROR_CHARACTERS.skipped);
+  const text = storedLine(() => given, ERROR_CHARACTERS.skipped);
   return text === '' ? 'no reason given' : text;
+}
+
+export function storedLine(read: () => unknown, characters: number): string {
+  return oneLine(textOf(read, characters).trim(), characters);
 }
 
 /** A signature, which a handler may have quoted. */

@@ -55,7 +55,8 @@ export interface HandlerContext<Database = DefaultDatabase> {
   readonly delivery: DeliveryFacts;
   /**
    * A logger that adds the endpoint, id, type and attempt to each line: `log.info('sent')`,
-   * `log.warn({ carrier }, 'late')`.
+   * `log.warn({ carrier }, 'late')`. The inbox keeps the last 50 lines with the attempt, in at most 8 KiB, unless
+   * `logErrors` is `false`.
    */
   readonly log: HandlerLog;
   /**

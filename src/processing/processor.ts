@@ -71,7 +71,8 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
    */
   readonly release?: string;
   /**
-   * `false` keeps the messages and stacks of handler errors out of the log, because they may quote customer data.
+   * `false` keeps the messages and stacks of handler errors out of the log, and the lines of `ctx.log` out of the inbox,
+   * because they may quote customer data.
    *
    * @defaultValue `true`
    */

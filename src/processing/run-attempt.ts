@@ -5,9 +5,10 @@ import type { HandledEvent, UnknownEvent, WebhookEvent } from '../events/webhook
 import { readEvent } from '../events/parse.ts';
 import { schemaOf, type EventSchemas } from '../events/own-events.ts';
 import { checkedEvent } from '../events/known-event.ts';
-import { type HandlerContext, type HandlerLog, type Handlers, handlerFor, type LimitsByType } from './handlers.ts';
+import { handlerLog } from './handler-log.ts';
+import { type HandlerContext, type Handlers, handlerFor, type LimitsByType } from './handlers.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
+import type { ClaimedEvent, LogLine, Settlement } from '../inbox/work.ts';
 import type { Logger } from '../host/logger.ts';
 import {
   attemptError,
@@ -17,7 +18,6 @@ import {
   codeOf,
   factsOf,
   type AttemptEnd,
-  type AttemptFacts,
   type EndedAttempt,
 } from './attempt-log.ts';
 import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt.ts';
@@ -54,6 +54,8 @@ export interface LoggedAttempt extends RunningAttempt {
   about(): EndedAttempt;
   /** What the handler threw; `undefined` without a failure. Never logged. */
   thrown(): unknown;
+  /** the last lines that its handler logged */
+  lines(): readonly LogLine[];
 }
 
 /** How long an aborted handler may still hold its slot and its entity. */
@@ -75,6 +77,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
       isOver: () => true,
       about,
       thrown() {},
+      lines: () => [],
     };
   }
 
@@ -99,12 +102,14 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   let over = false;
   let skipped: string | undefined;
   let end: AttemptEnd | null = null;
+  const kept = handlerLog(logger, facts, log.logErrors);
   const transactions = new TransactionCalls((givenUp) => (work) => {
     const attempt = {
       now: () => clock.now(),
       signal: controller.signal,
       givenUp,
       skipped: () => skipped,
+      log: kept.lines,
       unused: () => log.unused(about()),
     };
     return inbox.transaction(claimed.lease, work, attempt);
@@ -142,7 +147,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
       return (rawBody ??= Uint8Array.from(claimed.body));
     },
     delivery: { endpoint: claimed.endpoint, receivedAt: claimed.receivedAt, verified: claimed.verified },
-    log: handlerLog(logger, facts),
+    log: kept.log,
     transaction: transactions.call,
     skip(reason) {
       if (!over && !transactions.committed) skipped = skipReason(reason);
@@ -208,7 +213,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     if (stopped === 'closing') return { outcome: 'interrupted' };
     // The lost transaction explains more than the timeout.
     if (stopped === 'timeout') return failed(transactions.givenUp ?? controller.signal.reason);
-    if (thrown === null) return processedBy(() => skipped);
+    if (thrown === null) return processedBy({ skipped: () => skipped });
     if (isInstance(thrown.error, DoesNotFit)) return invalid(thrown.error.message);
     return transactions.isWithoutFile(thrown.error) ? withoutFile(thrown.error) : failed(thrown.error);
   }
@@ -249,6 +254,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     isOver: () => over,
     about,
     thrown: () => lastThrown,
+    lines: kept.lines,
   };
 }
 
@@ -265,14 +271,4 @@ class DoesNotFit extends Error {}
 
 function invalid(why: string): Settlement & { readonly outcome: 'dead' } {
   return { outcome: 'dead', reason: 'invalid', error: { ...attemptError(why), name: 'InvalidEvent' } };
-}
-
-function handlerLog(logger: Logger, about: AttemptFacts): HandlerLog {
-  const at =
-    (level: keyof Logger): HandlerLog[typeof level] =>
-    (...given: [string] | [Readonly<Record<string, unknown>>, string]) => {
-      if (given.length === 1 && typeof given[0] === 'string') logger[level]({ ...about }, given[0]);
-      else logger[level]({ ...about, ...(given[0] as object) }, given[1] ?? '');
-    };
-  return { info: at('info'), warn: at('warn'), error: at('error') };
 }

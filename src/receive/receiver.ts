@@ -81,7 +81,8 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
    */
   readonly entity?: EntityOf;
   /**
-   * `false` keeps the messages and stacks of handler errors out of the log, because they may quote customer data.
+   * `false` keeps the messages and stacks of handler errors out of the log, and the lines of `ctx.log` out of the inbox,
+   * because they may quote customer data.
    *
    * @defaultValue `true`
    */

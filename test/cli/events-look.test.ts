@@ -288,6 +288,16 @@ it('the timeline says why a handler let an event go by', () => {
   ]);
 });
 
+it('the timeline shows the lines that an attempt logged', () => {
+  const at = new Date('2026-01-01T00:00:00Z');
+  const ran = { number: 1, trigger: 'auto', startedAt: at, endedAt: at, error: null, outcome: 'processed' } as const;
+  const log = [{ afterMs: 20, level: 'warn', text: 'late\u001b[2J (days=3)' }] as const;
+  expect(timelineLines([{ what: 'attempt', at, attempt: { ...ran, log } }])).toEqual([
+    expect.stringContaining('attempt 1 processed'),
+    expect.stringContaining(String.raw`+20 ms warn: late\u{1b}[2J (days=3)`),
+  ]);
+});
+
 describe('the options of a filter', () => {
   it('cover everything that a filter can say', () => {
     const args =

@@ -107,8 +107,9 @@ describe('what is left on the disk after erasing', () => {
         const now = START + n * 10 + attempt;
         for (const { id, lease } of await inbox.claim({ ...ANY, now }, 12)) {
           const { text: secret } = about(Number(id.slice(4)));
+          const log = [{ afterMs: 1, level: 'info', text: `no ${secret}` }] as const;
           const error = { name: 'Error', message: `no ${secret}`, stack: `at ${secret}\n`.repeat(20) };
-          if (attempt === 1) await inbox.settle(lease, { outcome: 'retry', error, dueAt: now }, now);
+          if (attempt === 1) await inbox.settle(lease, { outcome: 'retry', error, dueAt: now, log }, now);
           if (attempt === 2) await inbox.settle(lease, { outcome: 'dead', reason: 'failed', error }, now);
           if (attempt === 3) await inbox.settle(lease, { outcome: 'processed', skipped: `no ${secret}` }, now);
         }

@@ -115,9 +115,14 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       });
     });
 
-    it('takes why a handler has let its event go by', async () => {
+    it('takes why a handler has let its event go by, and what it logged', async () => {
       await storeIn(inbox, EVENT);
-      await attempt(inbox, EVENT, { outcome: 'processed', skipped: SECRET }, START + 1);
+      await attempt(
+        inbox,
+        EVENT,
+        { outcome: 'processed', skipped: SECRET, log: [{ afterMs: 1, level: 'info', text: SECRET }] },
+        START + 1,
+      );
       expect(await eraseEntity(inbox, ENTITY, ADA)).toMatchObject({ erased: 1 });
       expect(JSON.stringify(await inbox.attempts(EVENT))).not.toContain(SECRET);
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { AttemptError, ClaimRequest, Settlement } from '../../src/inbox/work.ts';
+import type { AttemptError, ClaimRequest, LogLine, Settlement } from '../../src/inbox/work.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import {
@@ -16,6 +16,7 @@ import {
 } from './inbox-under-test.ts';
 
 const ERROR: AttemptError = { name: 'Error', message: 'no such order', stack: null };
+const line = (text: string): LogLine => ({ afterMs: 0, level: 'info', text });
 const OLDEST = incoming().created?.ms ?? 0;
 
 export function testOptionsByType(name: string, open: () => Inbox): void {
@@ -172,9 +173,61 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
       const { signal } = new AbortController();
       let reason: string | undefined;
       const work = (): string => (reason = 'seen before');
-      await inbox.transaction(leaseOf(claimed), work, { now: () => START, signal, skipped: () => reason });
-      expect(await inbox.attempts({ endpoint: 'default', id: 'evt_1' })).toMatchObject([
-        { outcome: 'processed', skipped: 'seen before' },
+      const log = () => [line(String(reason))];
+      await inbox.transaction(leaseOf(claimed), work, { now: () => START, signal, skipped: () => reason, log });
+      const expected = { outcome: 'processed', error: null, skipped: 'seen before', log: [line('seen before')] };
+      const attempts = () => inbox.attempts({ endpoint: 'default', id: 'evt_1' });
+      expect(await attempts()).toMatchObject([expected]);
+      await inbox.settle(leaseOf(claimed), { outcome: 'committed', log: [line('later')] }, START);
+      expect(await attempts()).toMatchObject([expected]);
+    });
+
+    it('and the lines of its log are kept with the error that it threw after its transaction', async () => {
+      await holding({ id: 'evt_1' });
+      const [claimed] = await claim(START);
+      const { signal } = new AbortController();
+      await inbox.transaction(leaseOf(claimed), () => {}, { now: () => START, signal });
+      await inbox.settle(leaseOf(claimed), { outcome: 'committed', error: ERROR, log: [line('late')] }, START);
+      const [attempt] = await inbox.attempts({ endpoint: 'default', id: 'evt_1' });
+      expect(attempt).toMatchObject({ outcome: 'processed', error: ERROR, log: [line('late')] });
+    });
+  });
+
+  describe(`${name}: what an attempt has logged`, () => {
+    const ended: readonly Settlement[] = [
+      PROCESSED,
+      { outcome: 'retry', error: ERROR, dueAt: START },
+      { outcome: 'dead', reason: 'failed', error: ERROR },
+      { outcome: 'interrupted' },
+    ];
+
+    it('is kept with it, however it ended, and pruned with the rest', async () => {
+      await holding(...ended.map((_, n) => ({ id: `evt_${n}`, entity: null })));
+      const logOf = async (n: number) =>
+        (await inbox.attempts({ endpoint: 'default', id: `evt_${n}` })).map(({ log }) => log);
+      const log = [line('“late” \\u{0}'), { afterMs: 30, level: 'warn', text: '山' } as const];
+      for (const [n, { lease }] of (await claim(START)).entries()) {
+        await inbox.settle(lease, { ...(ended[n] ?? PROCESSED), log }, START);
+      }
+      for (const n of ended.keys()) expect(await logOf(n)).toEqual([log]);
+      await inbox.prune('*', START + 1, 10);
+      expect(await logOf(0)).toEqual([undefined]);
+      const [again] = await claim(START);
+      await inbox.settle(leaseOf(again), PROCESSED, START);
+      const attempts = await inbox.attempts({ endpoint: 'default', id: again?.id ?? '' });
+      expect(attempts.map((attempt) => 'log' in attempt)).toEqual([true, false]);
+    });
+
+    it('is not that of an attempt whose lease was lost', async () => {
+      await holding({ id: 'evt_1' });
+      const [first] = await claim(START);
+      const [second] = await claim(START + LEASE_MS + 1);
+      expect(await inbox.settle(leaseOf(first), { outcome: 'interrupted', log: [line('stale')] }, START)).toBe(false);
+      await inbox.settle(leaseOf(second), { outcome: 'processed', log: [line('fresh')] }, START + LEASE_MS + 2);
+      const attempts = await inbox.attempts({ endpoint: 'default', id: 'evt_1' });
+      expect(attempts.map(({ outcome, log }) => [outcome, log])).toEqual([
+        ['crashed', undefined],
+        ['processed', [line('fresh')]],
       ]);
     });
   });

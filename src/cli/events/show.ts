@@ -6,7 +6,7 @@ import { readableBody } from '../../ops/body/readable-body.ts';
 import { foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { getEvent, type EventHistory, type TimelineEntry } from '../../ops/index.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
-import { stateText, afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
+import { stateText, afterHowLong, dueInWords, lineInWords } from '../../ops/words/event-words.ts';
 import { bytes, plural, relative, latency } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { existingInbox } from '../shared/inbox.ts';
@@ -34,14 +34,15 @@ export async function show(id: string, options: ShowOptions): Promise<ExitCode> 
   const { raw = false, json = false, mask: paths = [] } = options;
   if (raw && (json || paths.length > 0))
     throw usageError('--raw prints only the stored bytes. Remove --json and --mask.');
-  const { mask } = createMask(paths);
+  const { mask, maskLog } = createMask(paths);
   await using inbox = await existingInbox(options);
   // A program with a whole id must not get a longer id with this end.
   const mayBeEnd = !(raw || json || id.includes(ELLIPSIS));
   const whole = mayBeEnd ? await wholeId(inbox, id, options) : null;
   const key = await foundEvent(inbox, whole ?? id, options);
-  const history = key === null ? null : await getEvent(inbox, key);
-  if (history === null) return EXIT.notFound;
+  const found = key === null ? null : await getEvent(inbox, key);
+  if (found === null) return EXIT.notFound;
+  const history = maskLog(found);
 
   const { body } = history.event;
   if (raw && body === null)
@@ -169,7 +170,7 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
       const text =
         `attempts ${attempts[0].number} to ${last.number}: ${last.outcome} ${attempts.length} times with the same ` +
         `error, most recently at ${last.startedAt.toISOString()}: ${errorText(last.error)}`;
-      return [styled('red', text), ...stackLines(last)];
+      return [styled('red', text), ...stackLines(last), ...logLines(last)];
     }
     case 'attempt':
       return attemptLines(entry.attempt);
@@ -186,7 +187,11 @@ function attemptLines(attempt: Attempt): readonly string[] {
   const skip = skipped === undefined ? '' : `, skipped: ${oneLine(skipped)}`;
   const why = error === null ? '' : `: ${errorText(error)}`;
   const text = `attempt ${number}${by} ${outcome}${afterHowLong(outcome, took)}${late}${skip}${why}`;
-  return [styled(outcome === 'processed' ? 'green' : 'red', text), ...stackLines(attempt)];
+  return [styled(outcome === 'processed' ? 'green' : 'red', text), ...stackLines(attempt), ...logLines(attempt)];
+}
+
+function logLines({ log = [] }: Attempt): readonly string[] {
+  return log.map(lineInWords);
 }
 
 /** Without the name and message at the beginning. */

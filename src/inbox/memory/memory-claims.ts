@@ -95,7 +95,8 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
         const { fence, body, attempts } = entries.at(change.lease.seq);
         const last = attempts.pop();
         const isSame = fence === change.lease.fence && body !== null;
-        if (last !== undefined) attempts.push(isSame ? { ...last, error: change.error } : last);
+        const { error, log = last?.log } = change;
+        if (last !== undefined) attempts.push(isSame ? { ...last, error, ...(log !== undefined && { log }) } : last);
         break;
       }
       case 'parked':
@@ -227,9 +228,9 @@ function endAttempt(entry: Entry, change: Extract<Change, { kind: 'attempt ended
     entry.yields = false;
   }
   if (ending.state === 'dead') entry.deadReason = ending.deadReason;
-  const { outcome, error, skipped } = ending;
+  const { outcome, error, skipped, log } = ending;
   const times = { startedAt: new Date(event.claimedAt), endedAt: new Date(now) };
-  const why = skipped === undefined ? {} : { skipped };
+  const why = { ...(skipped !== undefined && { skipped }), ...(log !== undefined && { log }) };
   entry.attempts.push({ number: event.attempt, trigger: event.trigger, outcome, ...times, error, ...why });
 }
 

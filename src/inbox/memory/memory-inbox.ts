@@ -82,13 +82,13 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     async list({ after = 0, limit = 100 } = {}) {
       return entries.all.slice(after, after + limit).map(shown);
     },
-    async transaction(lease, work, { now, signal, skipped }) {
+    async transaction(lease, work, { now, signal, ...attempt }) {
       refuseAsyncFunction(work);
       signal.throwIfAborted();
       if (!isRunning(store.held([lease], null)[0])) throw leaseLost();
       const result = work(noDatabase);
       refusePromise(result);
-      if (!settleInTransaction(store, lease, processedBy(skipped), now())) throw leaseLost();
+      if (!settleInTransaction(store, lease, processedBy(attempt), now())) throw leaseLost();
       return result;
     },
     async nextDue(scope) {

@@ -55,7 +55,7 @@ export function memoryStore(entries: Entries): SyncStore {
       for (const seq of seqs) {
         const { attempts, body } = entries.at(seq);
         for (const [index, attempt] of attempts.entries()) {
-          const { skipped: _, error, ...rest } = attempt;
+          const { skipped: _, log: __, error, ...rest } = attempt;
           attempts[index] = { ...rest, error: error && { name: error.name, message: '', stack: null } };
         }
         entries.change(seq, { body: null, hash: body && hashOf(body), conflicts: null, otherBody: null });

@@ -1,5 +1,6 @@
 import { turn } from '../../host/real-timers.ts';
 import type { EventKey } from '../event.ts';
+import { logOf } from '../rules/attempt.ts';
 import { Budget, withinBudget } from '../rules/budget.ts';
 import type { EventFilter, Search } from './search.ts';
 import type { Dialect, OperatorTables } from './sql.ts';
@@ -143,15 +144,17 @@ const ATTEMPT = {
   message: 'error_message',
   stack: 'error_stack',
   skipped: 'skipped',
+  log: 'log',
 };
 const TIMES = { count: 'count', firstMs: 'first_ms', lastMs: 'last_ms', recent: 'recent' };
 
 type ExportedAttempt = ExportedEvent['attempts'][number];
-type AttemptRow = Omit<ExportedAttempt, 'error' | 'skipped'> & {
+type AttemptRow = Omit<ExportedAttempt, 'error' | 'skipped' | 'log'> & {
   readonly name: string | null;
   readonly message: string | null;
   readonly stack: string | null;
   readonly skipped: string | null;
+  readonly log: string | null;
 };
 
 interface ExportedRow
@@ -267,7 +270,16 @@ function handledBy(
 function attemptOf({ number, trigger, outcome, startedMs, endedMs, skipped, ...row }: AttemptRow): ExportedAttempt {
   const { name, message, stack } = row;
   const error = name === null ? null : { name, message, stack };
-  return { number, trigger, outcome, startedMs, endedMs, error, ...(skipped !== null && { skipped }) };
+  return {
+    number,
+    trigger,
+    outcome,
+    startedMs,
+    endedMs,
+    error,
+    ...(skipped !== null && { skipped }),
+    ...logOf(row.log),
+  };
 }
 
 function timesOf(json: string | null): ExportedEvent['redeliveries'] {

@@ -1,3 +1,4 @@
+import { logColumn } from '../rules/attempt.ts';
 import { planImport, type ImportPlan, type KnownBody } from '../rules/import-events.ts';
 import { addToLine } from './audit.ts';
 import { noteOutOfOrder } from './finding/indexes.ts';
@@ -61,7 +62,7 @@ function attemptsOf(
   { dialect }: OperatorTransaction,
   { seq, endpoint, attempts }: ExportedEvent & { readonly seq: number },
 ) {
-  return attempts.map(({ number, trigger, outcome, startedMs, endedMs, error, skipped = null }) => ({
+  return attempts.map(({ number, trigger, outcome, startedMs, endedMs, error, skipped = null, log }) => ({
     seq,
     number,
     trigger,
@@ -72,6 +73,7 @@ function attemptsOf(
     error_message: error?.message ?? null,
     error_stack: error?.stack ?? null,
     skipped,
+    log: logColumn(log),
     ...dialect.ofImportedAttempt(endpoint),
   }));
 }

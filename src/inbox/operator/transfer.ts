@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isUsableId } from '../../events/parse.ts';
 import { deadReasons, eventStates } from '../event.ts';
-import { ERROR_CHARACTERS } from '../rules/attempt.ts';
+import { ERROR_CHARACTERS, LOG_LIMITS } from '../rules/attempt.ts';
 import { LONGEST_OF_LANE } from '../rules/pauses.ts';
 import type { EventFilter } from './search.ts';
 
@@ -166,6 +166,12 @@ const attemptSchema = z.strictObject({
     })
     .nullable(),
   skipped: errorText(ERROR_CHARACTERS.skipped).optional(),
+  log: z
+    .array(z.strictObject({ afterMs: whole, level: z.enum(['info', 'warn', 'error']), text: z.string() }))
+    .max(LOG_LIMITS.lines)
+    .refine((log) => Buffer.byteLength(JSON.stringify(log)) <= LOG_LIMITS.bytes)
+    .readonly()
+    .optional(),
 });
 
 const eventSchema = z

@@ -63,7 +63,7 @@ async function runOnce<T>(
   store: Store,
   lease: Lease,
   work: Work<T>,
-  { now, signal, skipped, givenUp, unused }: TransactionAttempt,
+  { now, signal, givenUp, unused, ...attempt }: TransactionAttempt,
 ): Promise<Ended<T>> {
   let abandoned: Marked | null = null;
   const ended = await store.database.lend<Ended<T>>(async (session, spoil) => {
@@ -81,7 +81,7 @@ async function runOnce<T>(
       return { thrown: new TransactionError('GIVEN_UP', `${GIVEN_UP} ${ended.stuckOn}.`) };
     }
     if ('result' in ended) {
-      if (await endProcessed(store, session, lease, processedBy(skipped), store.time.toDatabase(now()))) {
+      if (await endProcessed(store, session, lease, processedBy(attempt), store.time.toDatabase(now()))) {
         const { isUnused } = ended;
         ended = await commit(session, ended.result, marked.id);
         if (isUnused === true && 'result' in ended) unused?.();

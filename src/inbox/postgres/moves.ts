@@ -44,8 +44,8 @@ export function shelveLost(t: Tables, where: string): string {
 
 /** Keeps the names of errors. */
 export function pruneErrors(t: Tables): string {
-  return `UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL
-    WHERE ${THESE} AND (prunable OR error_name IS NOT NULL OR skipped IS NOT NULL)`;
+  return `UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL, log = NULL
+    WHERE ${THESE} AND (prunable OR error_name IS NOT NULL OR skipped IS NOT NULL OR log IS NOT NULL)`;
 }
 
 export type Moves = ReturnType<typeof movesOf>;

@@ -1,3 +1,4 @@
+import { logOf } from '../rules/attempt.ts';
 import { Budget, withinBudget } from '../rules/budget.ts';
 import { runAsync } from '../operation.ts';
 import { announce } from '../queue-operations.ts';
@@ -167,17 +168,18 @@ interface AttemptRow extends Pick<Attempt, 'number' | 'trigger' | 'outcome'> {
   readonly error_message: string | null;
   readonly error_stack: string | null;
   readonly skipped: string | null;
+  readonly log: string | null;
 }
 
 async function attemptsOf({ time, read }: Store, { id, endpoint }: EventKey): Promise<readonly Attempt[]> {
   const rows = await read(({ session, t }) =>
     session.rows<AttemptRow>(
-      `SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped FROM ${t.attempts}
+      `SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped, log FROM ${t.attempts}
        WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY number`,
       [id, endpoint],
     ),
   );
-  return rows.map(({ number, trigger, outcome, started_ms, ended_ms, error_name: name, skipped, ...error }) => ({
+  return rows.map(({ number, trigger, outcome, started_ms, ended_ms, error_name: name, skipped, log, ...error }) => ({
     number,
     trigger,
     outcome,
@@ -185,5 +187,6 @@ async function attemptsOf({ time, read }: Store, { id, endpoint }: EventKey): Pr
     endedAt: new Date(time.toCaller(ended_ms)),
     error: name === null ? null : { name, message: error.error_message ?? '', stack: error.error_stack },
     ...(skipped !== null && { skipped }),
+    ...logOf(log),
   }));
 }

@@ -1,7 +1,16 @@
 import { TransactionError } from '../../errors.ts';
 import { isFarAhead } from '../../events/instant.ts';
 import type { DeadReason, EventKey, EventState } from '../event.ts';
-import type { Attempt, AttemptError, CrashedEvent, Lease, Settled, Settlement } from '../work.ts';
+import type {
+  Attempt,
+  AttemptError,
+  CrashedEvent,
+  Lease,
+  LogLine,
+  Settled,
+  Settlement,
+  TransactionAttempt,
+} from '../work.ts';
 import type { Budget } from './budget.ts';
 import type { Counting } from './counted.ts';
 import { eventsToUnpark, nextAfter } from './entity-order.ts';
@@ -22,8 +31,8 @@ export function planSettle(
   before?: AttemptOutcome,
 ): { readonly result: Settled; readonly changes: readonly Change[] } {
   if (settlement.outcome === 'committed') {
-    const { error } = settlement;
-    const late: readonly Change[] = error === undefined ? [] : [{ kind: 'late error', lease, error }];
+    const { error, ...more } = settlement;
+    const late: readonly Change[] = error === undefined ? [] : [{ kind: 'late error', lease, error, ...saidIn(more) }];
     if (event?.isProcessed !== true) return { result: false, changes: late };
     return { result: true, changes: [...late, ...endLease(event)] };
   }
@@ -65,7 +74,7 @@ export function endAttempt(
   now: number,
   { ranMs = null, foundBy, budget }: { readonly ranMs?: number | null; readonly foundBy?: number; budget?: Budget },
 ): { readonly ending: Ending; readonly changes: readonly Change[] } {
-  const ending = event.hasEffect ? endingOf(COMMITTED_ALONE, now) : asked;
+  const ending = event.hasEffect ? { ...endingOf(COMMITTED_ALONE, now), ...saidIn(asked) } : asked;
   const end = ended(event, ending, now, { ranMs, ...(foundBy !== undefined && { foundBy }) });
   return { ending, changes: [end, ...unpark(nextAfter(event, ending), budget)] };
 }
@@ -105,6 +114,15 @@ const PROCESSED: Ending = Object.freeze({
 });
 
 export function endingOf(settlement: EndOfAttempt, now: number): Ending {
+  const ending = endingWithoutLog(settlement, now);
+  return settlement.log === undefined ? ending : { ...ending, log: settlement.log };
+}
+
+function saidIn({ log }: Pick<Attempt, 'log'>): Pick<Attempt, 'log'> {
+  return log === undefined ? {} : { log };
+}
+
+function endingWithoutLog(settlement: EndOfAttempt, now: number): Ending {
   switch (settlement.outcome) {
     case 'processed':
       return settlement.skipped === undefined ? PROCESSED : { ...PROCESSED, skipped: settlement.skipped };
@@ -180,11 +198,16 @@ export function leaseLost(): TransactionError {
   return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
-export function processedBy(
-  skipped: (() => string | undefined) | undefined,
-): Extract<Settlement, { readonly outcome: 'processed' }> {
-  const reason = skipped?.();
-  return reason === undefined ? { outcome: 'processed' } : { outcome: 'processed', skipped: reason };
+export function processedBy({
+  skipped,
+  log,
+}: Pick<TransactionAttempt, 'skipped' | 'log'>): Extract<Settlement, { readonly outcome: 'processed' }> {
+  const [reason, lines = []] = [skipped?.(), log?.()];
+  return {
+    outcome: 'processed',
+    ...(reason !== undefined && { skipped: reason }),
+    ...(lines.length > 0 && { log: lines }),
+  };
 }
 
 /**
@@ -269,3 +292,14 @@ export function backoffMs(
 }
 
 export const ERROR_CHARACTERS = { name: 100, message: 2_000, stack: 8_000, skipped: 500 } as const;
+
+/** All stored lines of an attempt have at most this many bytes as JSON. */
+export const LOG_LIMITS = { lines: 50, bytes: 8_192, characters: 500 } as const;
+
+export function logColumn(log: readonly LogLine[] | undefined): string | null {
+  return log === undefined ? null : JSON.stringify(log);
+}
+
+export function logOf(column: string | null): Pick<Attempt, 'log'> {
+  return column === null ? {} : { log: JSON.parse(column) as readonly LogLine[] };
+}

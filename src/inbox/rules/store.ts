@@ -1,7 +1,16 @@
 import type { Instant } from '../../events/instant.ts';
 import type { DeadReason, EventKey, EventState } from '../event.ts';
 import type { StoredPause } from '../rules/pauses.ts';
-import type { Attempt, AttemptError, ClaimedEvent, ClaimRequest, CrashedEvent, Lease, Scope } from '../work.ts';
+import type {
+  Attempt,
+  AttemptError,
+  ClaimedEvent,
+  ClaimRequest,
+  CrashedEvent,
+  Lease,
+  LogLine,
+  Scope,
+} from '../work.ts';
 
 /** SQLite and memory answer immediately, Postgres with a promise. */
 export type Mode = 'sync' | 'async';
@@ -204,14 +213,19 @@ export type Change =
     }
   | { readonly kind: 'lease ended'; readonly seq: number }
   /** the handler threw after its transaction; changes nothing if the event was claimed again, pruned or erased */
-  | { readonly kind: 'late error'; readonly lease: Lease; readonly error: AttemptError }
+  | {
+      readonly kind: 'late error';
+      readonly lease: Lease;
+      readonly error: AttemptError;
+      readonly log?: readonly LogLine[];
+    }
   /** a claim renews an expired lease of its own processor */
   | { readonly kind: 'lease renewed'; readonly lease: Lease; readonly until: number }
   /** no claim finds a parked event */
   | { readonly kind: 'parked'; readonly seqs: readonly number[] }
   | { readonly kind: 'unparked'; readonly seqs: readonly number[] };
 
-export type Ending = Pick<Attempt, 'outcome' | 'error' | 'skipped'> & {
+export type Ending = Pick<Attempt, 'outcome' | 'error' | 'skipped' | 'log'> & {
   readonly failed: 0 | 1;
   readonly crashed: 0 | 1;
   /** the count that operators see */

@@ -47,7 +47,7 @@ function runOnce<T>(
   connection: Connection,
   lease: Lease,
   work: (database: SqliteDatabase) => T,
-  { now, skipped, unused }: TransactionAttempt,
+  { now, unused, ...attempt }: TransactionAttempt,
 ): T {
   const endedAt = now();
   const { database, moves, queue, store } = begin(connection);
@@ -58,7 +58,7 @@ function runOnce<T>(
     const before = changes();
     const { result, isUsed } = runInside(database, work, () => queue.hasEffect.get(lease) !== undefined);
     const isUnused = !isUsed && changes() === before;
-    if (!settleInTransaction(store, lease, processedBy(skipped), endedAt)) throw leaseLost();
+    if (!settleInTransaction(store, lease, processedBy(attempt), endedAt)) throw leaseLost();
     connection.commit();
     if (isUnused) unused?.();
     return result;

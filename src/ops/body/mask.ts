@@ -1,6 +1,8 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { unquoted, jsonText, JsonTokens } from '../../events/json.ts';
+import { oneLine } from '../../printable.ts';
+import type { TimelineEntry } from '../find.ts';
 
 export const MASKED = '•••';
 const MASKED_JSON = JSON.stringify(MASKED);
@@ -8,6 +10,8 @@ const MASKED_JSON = JSON.stringify(MASKED);
 export interface Mask {
   readonly masks: boolean;
   readonly mask: (body: Uint8Array) => Uint8Array;
+  /** Hides the masked values of the body in the log lines of its attempts, too. */
+  readonly maskLog: <H extends Logged>(history: H) => H;
   /** Why a filter would tell what a masked value is, or `null`. */
   readonly refusal: (filter: EventFilter) => string | null;
 }
@@ -40,7 +44,8 @@ export function createMask(paths: readonly string[] = []): Mask {
   }
   return {
     masks: paths.length > 0,
-    mask: (body) => (paths.length === 0 ? body : masked(body, root)),
+    mask: (body) => (paths.length === 0 ? body : Buffer.from(masked(body, root).text)),
+    maskLog: (history) => (paths.length === 0 ? history : withoutValues(history, root)),
     refusal(filter) {
       const asked = [
         ...(filter.body ?? []).map(({ path }) => path),
@@ -92,10 +97,12 @@ interface Level {
   name: string;
 }
 
-function masked(body: Uint8Array, root: Branch): Uint8Array {
+/** `hidden`: the JSON that was replaced */
+function masked(body: Uint8Array, root: Branch): { readonly text: string; readonly hidden: readonly string[] | 'all' } {
   const text = jsonText(body);
   // In a body that cannot be read, the fields cannot be found.
-  if (text === null) return Buffer.from(MASKED_JSON);
+  if (text === null) return { text: MASKED_JSON, hidden: 'all' };
+  const hidden: string[] = [];
   const levels: Level[] = [];
   const pieces: string[] = [];
   let copied = 0;
@@ -116,12 +123,82 @@ function masked(body: Uint8Array, root: Branch): Uint8Array {
       }
       if (isMasked) {
         pieces.push(text.slice(copied, start), MASKED_JSON);
+        hidden.push(text.slice(start, tokens.end));
         copied = tokens.end;
       }
     }
   }
   pieces.push(text.slice(copied));
-  return Buffer.from(pieces.join(''));
+  return { text: pieces.join(''), hidden };
+}
+
+/** The part of an event's history that may have values of the body. */
+interface Logged {
+  readonly event: { readonly body: Uint8Array | null };
+  readonly timeline: readonly TimelineEntry[];
+}
+
+function withoutValues<H extends Logged>(history: H, root: Branch): H {
+  const { body } = history.event;
+  const hide = hiding(body === null ? 'all' : masked(body, root).hidden);
+  const timeline = history.timeline.map((entry): TimelineEntry => {
+    if (entry.what !== 'attempt' || entry.attempt.log === undefined) return entry;
+    const log = entry.attempt.log.map((line) => ({ ...line, text: hide(line.text) }));
+    return { ...entry, attempt: { ...entry.attempt, log } };
+  });
+  return { ...history, timeline };
+}
+
+/** More values would take too long to search for. */
+const MOST_VALUES = 1_000;
+/** Shorter values are hidden only as whole words. */
+const LONG_VALUE = 4;
+/** Longer than any line. */
+const LONGEST_VALUE = 1_000;
+
+function hiding(hidden: readonly string[] | 'all'): (text: string) => string {
+  const values = hidden === 'all' ? null : valuesIn(hidden);
+  if (values === null || values.length > MOST_VALUES) return () => MASKED;
+  if (values.length === 0) return (text) => text;
+  const longestFirst = values.toSorted((one, other) => other.length - one.length).map(patternOf);
+  const pattern = new RegExp(longestFirst.join('|'), 'giu');
+  return (text) => withoutCutValue(text.replaceAll(pattern, MASKED), values);
+}
+
+function valuesIn(hidden: readonly string[]): readonly string[] {
+  const values = new Set<string>();
+  for (const json of hidden) {
+    for (const tokens = new JsonTokens(json); tokens.next() && values.size <= MOST_VALUES;) {
+      const { kind } = tokens;
+      if (kind === 'number') values.add(tokens.written());
+      if (kind !== 'text') continue;
+      // A line has no line breaks, and doubles backslashes of nested fields.
+      for (const part of unquoted(tokens.written()).split(/\p{Cc}+/u)) {
+        const shown = oneLine(part, LONGEST_VALUE);
+        values.add(shown).add(shown.replaceAll('\\', '\\\\'));
+      }
+    }
+  }
+  values.delete('');
+  return [...values];
+}
+
+function patternOf(value: string): string {
+  const escaped = value.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
+  return value.length < LONG_VALUE ? String.raw`(?<![\p{L}\p{N}])${escaped}(?![\p{L}\p{N}])` : escaped;
+}
+
+/** The end of a long line may be the beginning of a value. */
+function withoutCutValue(text: string, values: readonly string[]): string {
+  if (!text.endsWith('…')) return text;
+  const line = text.slice(0, -1).toLowerCase();
+  const cuts = values.map((value) => {
+    for (let end = value.length - 1; end > 0; end -= 1)
+      if (line.endsWith(value.slice(0, end).toLowerCase())) return end;
+    return 0;
+  });
+  const cut = Math.max(...cuts);
+  return cut === 0 ? text : `${text.slice(0, -1 - cut)}${MASKED}…`;
 }
 
 /** Each branch once, however many ways lead to it through lists in lists. */

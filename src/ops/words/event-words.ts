@@ -5,12 +5,12 @@ import type { Gauge } from '../../inbox/rules/counted.ts';
 import { type DeadGroup, type EventSummary, filterFault, type EventFilter } from '../../inbox/operator/search.ts';
 import { retryPrintOf } from '../../inbox/rules/error-groups.ts';
 import type { Blocker, Wait } from '../../inbox/rules/waiting.ts';
-import type { Attempt } from '../../inbox/work.ts';
+import type { Attempt, LogLine } from '../../inbox/work.ts';
 import { oneLine } from '../../printable.ts';
 import { operationsOf } from '../operations-of.ts';
 import { pausedInWords } from '../pauses.ts';
 import { ACT_WORDS } from './act-words.ts';
-import { relative, age, bounded, number } from './format.ts';
+import { relative, age, bounded, latency, number } from './format.ts';
 
 const DEAD_REASONS = {
   failed: 'its handler failed in the last attempt',
@@ -21,6 +21,11 @@ const DEAD_REASONS = {
 /** hookbox detects a crash only when the lease expires. */
 export function afterHowLong(outcome: Attempt['outcome'], duration: string): string {
   return outcome === 'crashed' ? `, detected after ${duration}` : ` after ${duration}`;
+}
+
+/** `+120 ms warn: late (carrier=DHL)` */
+export function lineInWords({ afterMs, level, text }: LogLine): string {
+  return `+${latency(afterMs)} ${oneLine(level)}: ${oneLine(text, Infinity)}`;
 }
 
 export function dueInWords(at: Date, wasTried: boolean, now: Date): string {

@@ -56,7 +56,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
               <Facts facts={factsOf(visit, history)} />
             </Panel>
             <Panel id="timeline" title="History">
-              {timelineOf(history, visit)}
+              {timelineOf(visit.maskLog(history), visit)}
             </Panel>
           </div>
         </div>

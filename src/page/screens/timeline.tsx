@@ -1,7 +1,7 @@
 import type { EventAct } from '../../inbox/operator/audit.ts';
 import { type EventHistory, type TimelineEntry, foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
-import { afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
+import { afterHowLong, dueInWords, lineInWords } from '../../ops/words/event-words.ts';
 import { age, number, plural, timestamp } from '../../ops/words/format.ts';
 import { oneLine, printableLines } from '../../printable.ts';
 import { StoredText, Time } from '../parts/text.tsx';
@@ -109,7 +109,7 @@ function foldedInWords({ attempts, last }: FoldedAttempts, now: Date) {
   );
 }
 
-function attemptInWords({ number: nth, trigger, outcome, startedAt, endedAt, error, skipped }: Attempt) {
+function attemptInWords({ number: nth, trigger, outcome, startedAt, endedAt, error, skipped, log }: Attempt) {
   const ms = Math.max(endedAt.getTime() - startedAt.getTime(), 0);
   return (
     <>
@@ -133,6 +133,14 @@ function attemptInWords({ number: nth, trigger, outcome, startedAt, endedAt, err
             </details>
           )}
         </div>
+      )}
+      {log !== undefined && (
+        <details id={`log-${nth}`}>
+          <summary>{plural(log.length, 'log line')}</summary>
+          <pre tabindex={0} aria-label={`Log lines of attempt ${nth}`}>
+            {log.map(lineInWords).join('\n')}
+          </pre>
+        </details>
       )}
     </>
   );

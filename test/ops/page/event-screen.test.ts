@@ -66,6 +66,23 @@ describe('what has happened', () => {
     expect(await timeline()).toMatch(/due, but the next attempt has not started yet$/);
   });
 
+  test('shows the lines that an attempt logged, as text, and without what is masked', async () => {
+    const { inbox, html } = openedPage({ mask: ['data.customer', 'data.total', 'data.code'] });
+    const body =
+      '{"id":"evt_1","data":{"customer":{"email":"Ada@example.com","note":"a\\nC:\\\\x"},"total":7,"code":"open sesame"}}';
+    const log = [
+      'mailed <ada@EXAMPLE.com>, 7 of 17',
+      String.raw`noted (customer={ note: 'a\nC:\\x' })`,
+      'and then cut (code=open ses…',
+    ].map((text) => ({ afterMs: 1_200, level: 'warn', text }) as const);
+    await handled(inbox, { outcome: 'processed', log }, incoming({ body }));
+    const timeline = textOf(partOf(await html(EVENT), 'timeline'));
+    expect(timeline).toContain('3 log lines');
+    expect(timeline).toContain('+1.2 s warn: mailed <•••>, ••• of 17');
+    expect(timeline).toContain(String.raw`noted (customer={ note: '•••\n•••' })`);
+    expect(timeline).toContain('and then cut (code=•••…');
+  });
+
   test('says why a handler let the event go by', async () => {
     const { inbox, html } = openedPage();
     await handled(inbox, { outcome: 'processed', skipped: 'not <ours>' }, orderEvent('evt_1'));

@@ -1,4 +1,4 @@
-import { countChange } from '../../rules/attempt.ts';
+import { countChange, logColumn } from '../../rules/attempt.ts';
 import type { Change, RunningEvent } from '../../rules/store.ts';
 import { contentColumns } from '../sql/records.ts';
 import { given, hasRows, lists, writeTogether, type Write } from '../sql/statements.ts';
@@ -49,7 +49,7 @@ export async function applyChanges(transaction: Transaction, changes: readonly C
 }
 
 const ATTEMPT =
-  'seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable, error_name, error_message, error_stack, skipped, found_by';
+  'seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable, error_name, error_message, error_stack, skipped, log, found_by';
 
 function attempts(t: Tables, ended: readonly Ended[]): Write {
   const rows = ended.map(({ event, ending, now, foundBy = null }) => ({
@@ -66,6 +66,7 @@ function attempts(t: Tables, ended: readonly Ended[]): Write {
     error_message: ending.error?.message ?? null,
     error_stack: ending.error?.stack ?? null,
     skipped: ending.skipped ?? null,
+    log: logColumn(ending.log),
     found_by: foundBy,
   }));
   return {
@@ -86,14 +87,14 @@ function endedEffects(t: Tables, ended: readonly Ended[]): Write {
   };
 }
 
-function lateError(t: Tables, { lease, error }: Extract<Change, { kind: 'late error' }>): Write {
+function lateError(t: Tables, { lease, error, log }: Extract<Change, { kind: 'late error' }>): Write {
   return {
     text: `
-      UPDATE ${t.attempts} SET error_name = $3, error_message = $4, error_stack = $5
+      UPDATE ${t.attempts} SET error_name = $3, error_message = $4, error_stack = $5, log = coalesce($6, log)
       WHERE seq = $1 AND fence = $2 AND number = (SELECT max(number) FROM ${t.attempts} WHERE seq = $1)
         AND NOT EXISTS (SELECT 1 FROM ${t.queue} WHERE seq = $1 AND fence <> $2)
         AND (SELECT 1 FROM ${t.events} WHERE seq = $1 AND body IS NOT NULL) IS NOT NULL`,
-    values: [lease.seq, lease.fence, error.name, error.message, error.stack],
+    values: [lease.seq, lease.fence, error.name, error.message, error.stack, logColumn(log)],
   };
 }
 

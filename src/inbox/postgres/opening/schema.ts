@@ -155,6 +155,8 @@ export const schema: Migration = {
       error_message text,
       error_stack   text,
       skipped       text,
+      -- JSON
+      log           text,
       -- the claim that found the crash; the next claim reports it if the answer was lost
       found_by      bigint,
       PRIMARY KEY (seq, number),

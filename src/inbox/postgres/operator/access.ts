@@ -41,7 +41,7 @@ export function postgres(t: Tables): Dialect {
       (SELECT settled_ms FROM ${t.imported} AS imported WHERE imported.seq = events.seq AND prunable LIMIT 1))`,
     indexed: `coalesce((SELECT first - 1 FROM ${t.unindexed} ORDER BY first LIMIT 1), ${Number.MAX_SAFE_INTEGER})`,
     knownBody: 'NULL AS body, coalesce(events.body_sha256, sha256(events.body)) AS hash',
-    errorsGone: 'prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL',
+    errorsGone: 'prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL, log = NULL',
     ofImportedAttempt: (endpoint) => ({ endpoint, fence: 0, prunable: false }),
     clearBulks: (old, limit) => `
       DELETE FROM ${t.bulk_events} WHERE ctid = ANY(ARRAY(

@@ -1,5 +1,5 @@
 import type { SyncStore } from '../../queue-operations.ts';
-import { isCommittedAlone, foundCrash, countChange } from '../../rules/attempt.ts';
+import { isCommittedAlone, foundCrash, countChange, logColumn } from '../../rules/attempt.ts';
 import { isAmong } from '../../rules/processors.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
 import {
@@ -130,7 +130,7 @@ function apply({ moves, queue }: NamedStatements, change: Change): void {
     case 'attempt ended': {
       const { event, ending, now, keepsLease } = change;
       const { seq } = event;
-      const { failed, crashed, outcome, error, skipped } = ending;
+      const { failed, crashed, outcome, error, skipped, log } = ending;
       if (ending.state === 'processed') {
         (keepsLease ? moves.processedUnderLease : moves.toProcessed).run({ seq, now });
       } else if (ending.state === 'pending') {
@@ -149,6 +149,7 @@ function apply({ moves, queue }: NamedStatements, change: Change): void {
         ended: now,
         ...errorColumns(error),
         skipped: skipped ?? null,
+        log: logColumn(log),
         foundBy: change.foundBy ?? null,
       });
       break;
@@ -160,7 +161,7 @@ function apply({ moves, queue }: NamedStatements, change: Change): void {
       moves.renew.run({ ...change.lease, until: change.until, closing: 0 });
       break;
     case 'late error':
-      queue.noteLateError.run({ ...change.lease, ...change.error });
+      queue.noteLateError.run({ ...change.lease, ...change.error, log: logColumn(change.log) });
       break;
     case 'parked':
       for (const seq of change.seqs) moves.park.run({ seq });

@@ -149,6 +149,8 @@ export const schema: Migration = {
       error_message TEXT,
       error_stack   TEXT,
       skipped       TEXT,
+      -- JSON
+      log           TEXT,
       -- the claim that found the crash; the next claim reports it if the answer was lost
       found_by      INTEGER,
       PRIMARY KEY (seq, number),

@@ -91,7 +91,7 @@ export const sqlite: Dialect = {
   settled: 'events.settled_ms',
   indexed: `coalesce((SELECT seq FROM hookbox_progress WHERE what = '${INDEXED}'), 0)`,
   knownBody: 'events.body, events.body_sha256 AS hash',
-  errorsGone: 'error_message = NULL, error_stack = NULL, skipped = NULL',
+  errorsGone: 'error_message = NULL, error_stack = NULL, skipped = NULL, log = NULL',
   ofImportedAttempt: () => ({}),
   clearBulks: (old, limit) => `
     DELETE FROM hookbox_bulk_events WHERE (bulk, seq) IN (

@@ -271,17 +271,17 @@ function prepareQueueStatements(database: SqliteDatabase) {
     `),
     addAttempt: prepare(`
       INSERT INTO hookbox_attempts
-        (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped,
+        (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped, log,
          found_by)
-      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack, :skipped, :foundBy)
+      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack, :skipped, :log, :foundBy)
     `),
     noteLateError: prepare(`
-      UPDATE hookbox_attempts SET error_name = :name, error_message = :message, error_stack = :stack
+      UPDATE hookbox_attempts SET error_name = :name, error_message = :message, error_stack = :stack, log = coalesce(:log, log)
       WHERE seq = :seq
         AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence AND body IS NOT NULL)
     `),
     attemptsOf: prepare<AttemptRow>(`
-      SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped
+      SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped, log
       FROM hookbox_attempts
       WHERE seq = (SELECT seq FROM hookbox_events WHERE ${keyIs()})
       ORDER BY number
@@ -327,7 +327,7 @@ function prepareQueueStatements(database: SqliteDatabase) {
     `),
     bodyOf: prepare<{ body: Uint8Array | null }>('SELECT body FROM hookbox_events WHERE seq = :seq'),
     pruneAttempts: prepare(`
-      UPDATE hookbox_attempts SET error_message = NULL, error_stack = NULL, skipped = NULL WHERE seq = :seq
+      UPDATE hookbox_attempts SET error_message = NULL, error_stack = NULL, skipped = NULL, log = NULL WHERE seq = :seq
     `),
     pruneConflict: prepare('DELETE FROM hookbox_conflicts WHERE seq = :seq'),
     event: prepare<EventRow>(`SELECT * FROM hookbox_events WHERE ${keyIs()}`),

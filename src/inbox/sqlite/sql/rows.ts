@@ -2,6 +2,7 @@
 import type { Instant } from '../../../events/instant.ts';
 import type { StoredEvent, DeadReason, EventState } from '../../event.ts';
 import { occurrencesOf, type Times } from '../../rules/accept.ts';
+import { logOf } from '../../rules/attempt.ts';
 import type { SizedEvent } from '../../rules/store.ts';
 import type { Attempt, AttemptError, Lease } from '../../work.ts';
 
@@ -95,6 +96,7 @@ export interface AttemptRow extends Pick<Attempt, 'number' | 'trigger' | 'outcom
   readonly error_message: string | null;
   readonly error_stack: string | null;
   readonly skipped: string | null;
+  readonly log: string | null;
 }
 
 export interface TimesRow {
@@ -158,5 +160,6 @@ export function attemptOf(row: AttemptRow): Attempt {
     endedAt: new Date(row.ended_ms),
     error: name === null ? null : { name, message: message ?? '', stack },
     ...(skipped !== null && { skipped }),
+    ...logOf(row.log),
   };
 }
