@@ -74,4 +74,15 @@ export function assertInbox(whose: string, inbox: unknown, method: keyof Inbox):
 }
 
 /** The part of an inbox that `hookbox/ops` uses. */
-export interface Operations extends Search, Acts, Audit, Pruning, Erasure, Transfer, Counts, Marks, Waits, Pauses {}
+export interface Operations extends Search, Acts, Audit, Pruning, Erasure, Transfer, Counts, Marks, Waits, Pauses {
+  /** Returns what makes the database slow or unreachable, causes first. Absent if the inbox is not in Postgres. */
+  databaseFaults?(): Promise<readonly DatabaseFault[]>;
+}
+
+/** A problem of the database server. */
+export interface DatabaseFault {
+  /** One or two sentences. */
+  readonly what: string;
+  /** What to do, without a full stop, as it may end with SQL. */
+  readonly advice: string;
+}

@@ -1,9 +1,10 @@
 import { InboxUnavailableError, isInstance, messageOf } from '../errors.ts';
 import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/host-limits.ts';
-import type { AnyInbox } from '../inbox/contract.ts';
+import type { AnyInbox, DatabaseFault } from '../inbox/contract.ts';
 import { PING_LIMIT_MS } from '../inbox/ping.ts';
 import type { UnhandledType } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
+import { databaseFaults } from './database-faults.ts';
 import { operationsOf } from './operations-of.ts';
 import type { AllTraffic, Traffic } from './traffic.ts';
 import { type Unhandled, watch, type Watch, type Alarm } from './watch.ts';
@@ -31,8 +32,8 @@ export type Readiness =
 
 /**
  * Tests whether the inbox can store a delivery now, by writing and removing a row. The test takes at most two seconds.
- * The result also contains the events that no processor handles, and warnings about silence, rejections and missing
- * processors. If these checks do not finish in time, the inbox still counts as ready, and `unwatched` contains the
+ * The result also contains the events that no processor handles, and warnings about silence, rejections, missing
+ * processors and the database server. If these checks do not finish in time, the inbox still counts as ready, and `unwatched` contains the
  * reason.
  * @example
  * ```ts
@@ -66,17 +67,26 @@ async function watched(inbox: AnyInbox, deadline: Deadline): Promise<Watched> {
   try {
     const seen = await withinDeadline(watchOnce(inbox), deadline);
     if (seen === LATE) return blind(`checking the inbox took more than ${PING_LIMIT_MS / 1_000} s`);
-    return { unhandled: seen.unhandled.waiting, warnings: warningsOf(seen, inbox, new Date()) };
+    const [watched, faults] = seen;
+    const ofDatabase = faults.map(({ what, advice }): Warning => {
+      return { alarm: 'database', endpoint: null, types: [], text: `${what} ${advice}.` };
+    });
+    return {
+      unhandled: watched.unhandled.waiting,
+      warnings: [...warningsOf(watched, inbox, new Date()), ...ofDatabase],
+    };
   } catch (failure) {
     return blind(messageOf(failure));
   }
 }
 
-const underWay = new WeakMap<AnyInbox, Promise<Watch>>();
+const underWay = new WeakMap<AnyInbox, Promise<readonly [Watch, readonly DatabaseFault[]]>>();
 
 /** Probes that ask at the same time share one look, so slow looks do not pile up. */
-function watchOnce(inbox: AnyInbox): Promise<Watch> {
-  const begun = underWay.get(inbox) ?? watch(inbox).finally(() => underWay.delete(inbox));
+function watchOnce(inbox: AnyInbox): Promise<readonly [Watch, readonly DatabaseFault[]]> {
+  const begun =
+    underWay.get(inbox) ??
+    Promise.all([watch(inbox), databaseFaults(inbox)] as const).finally(() => underWay.delete(inbox));
   underWay.set(inbox, begun);
   return begun;
 }

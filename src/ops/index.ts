@@ -51,6 +51,7 @@ export type { Alarm, MissingProcessors, Processing, Unhandled } from './watch.ts
 export type { AllTraffic, Traffic } from './traffic.ts';
 export { auditLines } from './audit.ts';
 export { readiness, type Readiness, type Warning } from './health.ts';
+export { databaseFaults } from './database-faults.ts';
 export { metrics, type Metrics } from './metrics.ts';
 export type { IgnoredType, RunningProcessor, TypeCount, UnhandledType } from '../inbox/work.ts';
 export type { Act, ActCounts, ActOptions, ActReport, ActResult, Bulk, BulkFate, By } from '../inbox/operator/acts.ts';
@@ -77,4 +78,4 @@ export type { Pause } from '../inbox/operator/pauses.ts';
 export type { PruneCriteria } from '../inbox/rules/pruning.ts';
 export type { Blocker, Wait } from '../inbox/rules/waiting.ts';
 export type { EndpointType, StoredPause } from '../inbox/rules/pauses.ts';
-export type { Operations } from '../inbox/contract.ts';
+export type { DatabaseFault, Operations } from '../inbox/contract.ts';

@@ -24,7 +24,9 @@ export type Alarm =
   /** The processors of an endpoint are gone. */
   | 'no-processor'
   /** Events are pending and no running processor handles their type. */
-  | 'unhandled';
+  | 'unhandled'
+  /** The database server needs attention. */
+  | 'database';
 
 export async function watch(inbox: AnyInbox, now = Date.now()): Promise<Watch> {
   const [traffic, unhandled, seen] = await Promise.all([

@@ -47,6 +47,7 @@ describe('hookbox doctor on Postgres', () => {
       /has no inbox yet; to create it, run hookbox migrate, or start a receiver without migrate: false/,
     );
     expect(find('server clock')).toMatchObject({ status: 'ok' });
+    expect(find('database')).toMatchObject({ status: 'ok' });
     for (const check of ['folder', 'disk', 'file system', 'better-sqlite3', 'inbox', 'pooler', 'search_path']) {
       expect(find(check)).toBeUndefined();
     }
@@ -54,6 +55,13 @@ describe('hookbox doctor on Postgres', () => {
 
     await there.makeInbox();
     const made = await examine();
+    await there.pool.query(`ALTER TABLE ${tablesIn(there.schema).queue} SET (autovacuum_enabled = off)`);
+    const lax = await examine();
+    expect(lax.code).toBe(0);
+    expect(lax.find('database')).toMatchObject({
+      status: 'warning',
+      advice: expect.stringContaining('RESET (autovacuum_enabled)'),
+    });
     expect(made.find('rights')?.what).toBe('the role "hookbox" may use an inbox');
     expect(made.find('migrations')?.what).toMatch(new RegExp(`^the schema ${there.schema} has version \\d+$`));
   });

@@ -19,6 +19,7 @@ import {
   type Rights,
   type Server,
 } from '../../inbox/postgres/opening/server-faults.ts';
+import { databaseFaults } from '../../inbox/postgres/operator/database-faults.ts';
 import { quoted, tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { shownInbox, type DbOptions } from '../shared/options.ts';
 import { ok, problem, warning, type Finding } from './machine-checks.ts';
@@ -61,12 +62,13 @@ async function checkServer(session: Session, options: DbOptions): Promise<readon
     ),
     ...(mayLook ? await checkMigrations(session, schema, mayWork.status === 'ok') : []),
     judgeApart(times.apartMs),
+    ...orOk('database', await databaseFaults(session, schema), 'autovacuum is on, and connections are free', warning),
     ...((await isPooled(session)) ? [POOLED] : []),
   ];
 }
 
-function orOk(check: string, faults: readonly Fault[], fine: string): readonly Finding[] {
-  return faults.length === 0 ? [ok(check, fine)] : faults.map(({ what, advice }) => problem(check, what, advice));
+function orOk(check: string, faults: readonly Fault[], fine: string, found = problem): readonly Finding[] {
+  return faults.length === 0 ? [ok(check, fine)] : faults.map(({ what, advice }) => found(check, what, advice));
 }
 
 interface Fault {

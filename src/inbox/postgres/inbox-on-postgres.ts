@@ -114,7 +114,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const patient = storeOf({ ...store, database: database.waiting(OPERATORS_MS) });
   const { prune } = workQueue(patient);
   const look = dailyLook(patient, settings.schema);
-  const operators = postgresOperations({ store: patient, ask: asked, notify: stored });
+  const operators = postgresOperations({ store: patient, ask: asked, notify: stored }, settings.schema);
   const operations: Operations = {
     ...operators,
     async ping() {

@@ -1,11 +1,15 @@
 import { Panel } from '../parts/list-table.tsx';
 import type { Child } from 'hono/jsx';
+import { messageOf } from '../../errors.ts';
 import { eventTypes } from '../../events/event-types.ts';
+import { LATE, startDeadline, withinDeadline } from '../../host/host-limits.ts';
 import { LONGEST_ENDPOINT, prunableStates, type PrunableState } from '../../inbox/event.ts';
+import { PING_LIMIT_MS } from '../../inbox/ping.ts';
 import type { EraseReport } from '../../inbox/operator/erasing.ts';
 import { number, listed, plural } from '../../ops/words/format.ts';
 import { leftInLog } from '../../ops/erase.ts';
 import { copyingCommand, copyInPostgres } from '../../ops/backup.ts';
+import { databaseFaults } from '../../ops/database-faults.ts';
 import { oneLine } from '../../printable.ts';
 import { StoredText } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -21,6 +25,7 @@ export async function maintenanceScreen(visit: Visit, preview?: MaintenancePrevi
         <>
           {preview !== undefined && previewOf(visit, preview)}
           {[prunePanel, erasePanel, exportPanel, importPanel, backupPanel].map((panel) => panel(visit))}
+          {await databasePanel(visit)}
         </>
       ) : (
         <p class="notice">
@@ -188,6 +193,34 @@ function backupPanel(visit: Visit) {
         <ActForm visit={visit} to="/maintenance/backup" label="Back up">
           {submit('Download a backup')}
         </ActForm>
+      )}
+    </Panel>
+  );
+}
+
+/** The forms above work without an answer of the database. */
+async function databasePanel({ operated: { inbox } }: Visit) {
+  if (inbox.operations?.databaseFaults === undefined) return null;
+  const deadline = startDeadline(PING_LIMIT_MS);
+  const faults = await withinDeadline(databaseFaults(inbox), deadline)
+    .catch((failure: unknown) => messageOf(failure))
+    .finally(() => deadline.met());
+  return (
+    <Panel id="database" title="Database">
+      {faults === LATE || typeof faults === 'string' ? (
+        <p class="warning">
+          Postgres did not answer: <StoredText text={faults === LATE ? 'it took more than 2 s' : faults} atMost={500} />
+        </p>
+      ) : faults.length === 0 ? (
+        <p>Autovacuum is on, no transaction has been open for long, and connections are free.</p>
+      ) : (
+        <ul class="warning">
+          {faults.map(({ what, advice }) => (
+            <li>
+              <StoredText text={what} /> To do: <StoredText text={advice} />
+            </li>
+          ))}
+        </ul>
       )}
     </Panel>
   );

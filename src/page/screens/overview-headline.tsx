@@ -122,6 +122,8 @@ function wayOn({ alarm, endpoint, types }: Warning, base: string) {
       return <a href={`${base}/health#processors`}>Processors</a>;
     case 'unhandled':
       return <a href={eventsHref(base, { ...at, types, states: ['pending'] })}>Show events</a>;
+    case 'database':
+      return <a href={`${base}/maintenance#database`}>Maintenance</a>;
   }
 }
 

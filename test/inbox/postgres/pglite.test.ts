@@ -8,6 +8,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { createReceiver } from '../../../src/index.ts';
+import { databaseFaults } from '../../../src/ops/index.ts';
 import { buildEvent, deliverTo, testInbox as inboxForTests } from '../../../src/testing/index.ts';
 import { emptySchema, SETTINGS } from '../../helpers/postgres.ts';
 import { testWorkQueue } from '../../processing/work-queue.conformance.ts';
@@ -74,6 +75,7 @@ it('commits what a handler writes, once, and nothing of an attempt that failed o
   expect((await deliverTo(receiver, event, { secret })).body).toMatchObject({ duplicate: true });
   expect(await handledAll()).toMatchObject([{ id: event.id, state: 'processed' }]);
   expect(attempts).toBe(3);
+  expect(await databaseFaults(inbox)).toEqual([]);
   expect((await pool.query('SELECT id FROM orders')).rows).toEqual([{ id: event.data.id }]);
   await receiver.close();
   await inbox.close();

@@ -4,12 +4,13 @@ import { operationsOn } from '../../operator/operations.ts';
 import { tableNames } from '../sql/tables.ts';
 import { countEngine } from './counts.ts';
 import type { Access } from './access.ts';
+import { databaseFaults } from './database-faults.ts';
 import { pruningEngine } from './prunable-events.ts';
 import { indexNew, searchIndexes } from './search-indexes.ts';
 import { operatorTables } from './tables.ts';
 import { waits } from './waits.ts';
 
-export function postgresOperations(access: Access): Operations {
+export function postgresOperations(access: Access, schema: string): Operations {
   const { store, ask } = access;
   const { database, t } = store;
   const tables = operatorTables(access);
@@ -34,6 +35,7 @@ export function postgresOperations(access: Access): Operations {
       const row = await ask(() => database.read((session) => session.row<{ bytes: number }>(text, [names])));
       return row?.bytes ?? 0;
     },
+    databaseFaults: () => ask(() => database.read((session) => databaseFaults(session, schema))),
     async backup() {
       throw new ConfigurationError(
         'INVALID_OPTION',
