@@ -179,7 +179,7 @@ export interface Totals {
   readonly duplicate: number;
   readonly conflict: number;
   readonly processed: number;
-  /** Attempts that failed and will be retried. */
+  /** Attempts that failed, or whose process died, and that will be retried. */
   readonly failed: number;
   readonly dead: number;
   readonly ignored: number;

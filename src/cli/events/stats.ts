@@ -87,7 +87,7 @@ function printCounts(found: Stats): void {
   title(`From ${timeText(since)} to ${timeText(until)}`);
   table(
     ['what', 'count', 'over time'],
-    TOTALS.map((what) => [what, number(totals[what]), sparkline(found, what)]),
+    TOTALS.map((what) => [labelOf(what), number(totals[what]), sparkline(found, what)]),
   );
   print(
     '',
@@ -108,7 +108,7 @@ function printCounts(found: Stats): void {
     title('By type');
     const columns = ['stored', 'processed', 'failed', 'dead'] as const;
     table(
-      ['type', ...columns],
+      ['type', ...columns.map(labelOf)],
       types.map(([type, counts]) => [oneLine(type), ...columns.map((what) => number(counts[what]))]),
     );
   }
@@ -120,6 +120,11 @@ function printCounts(found: Stats): void {
       reasons.map(([reason, count]) => [oneLine(reason), number(count)]),
     );
   }
+}
+
+/** The page uses the same words. A killed process counts, too. */
+function labelOf(what: keyof Totals): string {
+  return what === 'failed' ? 'failed (to be retried)' : what;
 }
 
 function percentilesOf({ count, p50, p90, p99, max }: Percentiles): readonly string[] {
