@@ -1,7 +1,7 @@
 import { boundToHere } from '../host/own-context.ts';
 import { clearTimeout, performance, setImmediate, setTimeout } from '../host/real-timers.ts';
 import { InboxUnavailableError, messageOf } from '../errors.ts';
-import { unheld } from '../host/unheld-timer.ts';
+import { unrefTimer } from '../host/unref-timer.ts';
 
 /** `busy` if another connection has the lock; the job is then tried again. */
 export type CommitOutcome = { readonly result: unknown } | { readonly failure: InboxUnavailableError } | 'busy';
@@ -240,7 +240,7 @@ export class GroupCommit<Job> {
       this.#giveUpLate();
       if (this.#waiting.length > 0) this.#lookForLate();
     };
-    this.#lateLook = unheld(setTimeout(look, LATE_LOOK_MS));
+    this.#lateLook = unrefTimer(setTimeout(look, LATE_LOOK_MS));
   }
 
   #giveUpLate(): void {

@@ -1,7 +1,7 @@
 import { nameOf } from '../errors.ts';
 import { type Logger, throttle } from '../host/logger.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
-import { unheld } from '../host/unheld-timer.ts';
+import { unrefTimer } from '../host/unref-timer.ts';
 import { COMMITTED_ALONE } from '../inbox/rules/attempt.ts';
 import type { DeadReason } from '../inbox/event.ts';
 import type { AttemptError, CrashedEvent } from '../inbox/work.ts';
@@ -126,7 +126,7 @@ export class HookCalls {
       return;
     }
     const { promise: limit, resolve: giveUp } = Promise.withResolvers<void>();
-    const timer = unheld(setTimeout(giveUp, LIMIT_MS));
+    const timer = unrefTimer(setTimeout(giveUp, LIMIT_MS));
     const called = Promise.resolve()
       .then(() => hook(facts))
       .then(

@@ -53,8 +53,8 @@ export function createInlineRunner(options: HandlingOptions & { readonly orderin
     const now = look();
     const request = { now, leaseMs, endpoints: [key.endpoint], types, ordered: ordering, holds: leases.held() };
     try {
-      const asked = { ...request, expiredBy: grace.expiredBy(now) };
-      const claimed = await inbox.claimOne(key, asked, crashed);
+      const numbered = { ...request, expiredBy: grace.expiredBy(now) };
+      const claimed = await inbox.claimOne(key, numbered, crashed);
       grace.claimed(now, clock.now());
       return claimed;
     } catch (failure) {

@@ -222,8 +222,16 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     const askedAt = now();
     const expiredBy = grace.expiredBy(askedAt);
     const handledSince = announcer.handledSince(askedAt);
-    const asked = { ...scope, now: askedAt, leaseMs, ordered: ordering, holds: leases.held(), expiredBy, handledSince };
-    const claimed = await inbox.claim({ ...asked, ...slots.room() }, limit, attempts.crashed);
+    const numbered = {
+      ...scope,
+      now: askedAt,
+      leaseMs,
+      ordered: ordering,
+      holds: leases.held(),
+      expiredBy,
+      handledSince,
+    };
+    const claimed = await inbox.claim({ ...numbered, ...slots.room() }, limit, attempts.crashed);
     hasFailed = false;
     grace.claimed(askedAt, now());
     return claimed;

@@ -1,7 +1,7 @@
 import { boundToHere } from '../host/own-context.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
-import { unheld } from '../host/unheld-timer.ts';
+import { unrefTimer } from '../host/unref-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Scope } from '../inbox/work.ts';
 import { SEEN_EVERY_MS } from '../inbox/rules/marks.ts';
@@ -44,7 +44,7 @@ export function releaseNote(
       next = AGAIN_MS; // an inbox that cannot write this has told of worse already
     }
     if (state !== 'begun') return;
-    timer = unheld(
+    timer = unrefTimer(
       setTimeout(() => {
         writing = note();
       }, next),
@@ -63,7 +63,7 @@ export function releaseNote(
       if (state !== 'begun') return;
       state = 'ended';
       clearTimeout(timer);
-      const limit = new Promise<void>((resolve) => unheld(setTimeout(resolve, LAST_NOTE_MS)));
+      const limit = new Promise<void>((resolve) => unrefTimer(setTimeout(resolve, LAST_NOTE_MS)));
       const last = writing.then(() =>
         hasBegun ? operations.noteRelease({ ...facts, at: now(), what: 'ends' }) : undefined,
       );

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
-import { unheld } from '../host/unheld-timer.ts';
+import { unrefTimer } from '../host/unref-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Acceptance } from '../inbox/event.ts';
 import type { EventPage, EventSummary } from '../inbox/operator/search.ts';
@@ -117,7 +117,7 @@ const LOOKS = 8;
 
 /** Counts looks, because a clock may be set and a machine may sleep. Asks the inbox too, because another process may receive for the endpoint. */
 function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOptions): SilenceWatch {
-  const after = clock === undefined ? unheldAfter : (ms: number, callback: () => void) => clock.after(ms, callback);
+  const after = clock === undefined ? unrefAfter : (ms: number, callback: () => void) => clock.after(ms, callback);
   const everyMs = silentAfterMs / LOOKS;
   let looks = 0;
   let told = false;
@@ -187,7 +187,7 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOp
   };
 }
 
-function unheldAfter(ms: number, callback: () => void): () => void {
-  const timer = unheld(setTimeout(callback, ms));
+function unrefAfter(ms: number, callback: () => void): () => void {
+  const timer = unrefTimer(setTimeout(callback, ms));
   return () => clearTimeout(timer);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ownContext } from '../host/own-context.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
-import { unheld } from '../host/unheld-timer.ts';
+import { unrefTimer } from '../host/unref-timer.ts';
 import type { Delivery } from './delivery.ts';
 import type { Counts, Rejection } from '../inbox/operator/counts.ts';
 import { latencyBucket, minuteOf, Tally } from '../inbox/rules/counted.ts';
@@ -46,7 +46,7 @@ export function deliveryStatistics(
   }
 
   function flushLater(): void {
-    timer ??= inOwnContext(() => unheld(setTimeout(() => void flush(), FLUSH_MS)));
+    timer ??= inOwnContext(() => unrefTimer(setTimeout(() => void flush(), FLUSH_MS)));
   }
 
   async function write(): Promise<void> {

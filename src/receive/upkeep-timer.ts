@@ -1,7 +1,7 @@
 import { ownContext } from '../host/own-context.ts';
 import { type Logger, upkeepLog } from '../host/logger.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
-import { unheld } from '../host/unheld-timer.ts';
+import { unrefTimer } from '../host/unref-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { UPKEEP_EVERY_MS } from '../processing/limits.ts';
 
@@ -33,7 +33,7 @@ export function upkeepTimer(inbox: Inbox, { now, isNeeded, logger }: UpkeepSetti
   return {
     begin() {
       if (inbox.upkeep === undefined || !isNeeded()) return;
-      timer ??= inOwnContext(() => unheld(setTimeout(() => void keepUp(), UPKEEP_EVERY_MS)));
+      timer ??= inOwnContext(() => unrefTimer(setTimeout(() => void keepUp(), UPKEEP_EVERY_MS)));
     },
     stop: () => clearTimeout(timer),
   };

@@ -33,8 +33,8 @@ export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
       const author = authorOf(by);
       refuseTooManyKeys(keys);
       if (keys.length > 1) {
-        const asked = keyed('CAST(coalesce(sum(length(events.body)), 0) AS bigint) AS bytes', keys);
-        const [sum] = await tables.read(({ rows }) => rows<{ bytes: number }>(asked));
+        const statement = keyed('CAST(coalesce(sum(length(events.body)), 0) AS bigint) AS bytes', keys);
+        const [sum] = await tables.read(({ rows }) => rows<{ bytes: number }>(statement));
         refuseTooManyBytes(keys, sum?.bytes ?? 0);
       }
       const report = await tables.change(
@@ -44,7 +44,7 @@ export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
             tx.rows<EventKey & { seq: number }>(keyed('events.seq, events.id, events.endpoint', keys)),
           );
           const seqs = new Map(known.map((event) => [keyText(event), event.seq]));
-          const acting = { asked: askedByKey(act, force, states), entity, now: by.now };
+          const acting = { requested: askedByKey(act, force, states), entity, now: by.now };
           const { results, moves } = yield* actOn(
             tx,
             keys.map((key) => seqs.get(keyText(key)) ?? 0),
@@ -72,22 +72,22 @@ export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
 }
 
 /**
- * @param atOnce - the number of events that are read, and then moved
+ * @param limit - the number of events that are read, and then moved
  * @param slice - may end the work early, after at least one event
  */
 export function* actOn(
   tx: OperatorTransaction,
   seqs: readonly number[],
   acting: Acting,
-  atOnce: number,
+  limit: number,
   slice?: TimeSlice,
 ): Operation<ActsPlan> {
   const results: ActResult[] = [];
   const moves: EventMove[] = [];
   yield* wait(tx.hold(seqs));
   while (results.length < seqs.length) {
-    const next = seqs.slice(results.length, results.length + atOnce);
-    const rows = nextBatch(actedInOrder(next, yield* wait(tx.rows(selectActed(tx.dialect, next)))), atOnce);
+    const next = seqs.slice(results.length, results.length + limit);
+    const rows = nextBatch(actedInOrder(next, yield* wait(tx.rows(selectActed(tx.dialect, next)))), limit);
     const plan = planActs(rows, yield* readBodies(tx, bodiesToRead(rows, acting)), acting, slice);
     yield* wait(tx.move(plan.moves, acting.now));
     countMoves(tx.counts, plan.moves);

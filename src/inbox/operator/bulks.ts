@@ -148,8 +148,8 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
       return tables.read(async (reader) => {
         const bulk = bulkIn(await reader.rows(selectBulk(dialect, id)), reader);
         if (bulk === null) return null;
-        const asked = { text: selectWorked(t), values: [id, after, limit] };
-        const worked = await reader.rows<WorkedEvent>(asked);
+        const statement = { text: selectWorked(t), values: [id, after, limit] };
+        const worked = await reader.rows<WorkedEvent>(statement);
         const seqs = changedBy(worked);
         const alike = { text: selectAlike(dialect), values: [seqs, bulk.audit] };
         const changed = seqs.length === 0 ? [] : await reader.rows<AlikeEvents>(alike);

@@ -154,12 +154,12 @@ export function counts(tables: OperatorTables, engine: CountEngine): Counts {
         const [first] = await rows<{ at: number | null }>({ text: firstCounted(t) });
         const begin = first === undefined || first.at === null ? null : first.at - apart;
         const counted = (since: string, until: string) => countedBetween(t, since, until);
-        const asked = engine.inSpans(
+        const parts = engine.inSpans(
           counted,
           spans.map((span) => inTables(span, apart)),
         );
         const found = await Promise.all(
-          asked.map(({ from, values }) =>
+          parts.map(({ from, values }) =>
             rows<CountRow>({ text: selectDeliveries(from, per), values: [...values, apart] }),
           ),
         );

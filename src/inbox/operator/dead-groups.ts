@@ -11,10 +11,10 @@ interface EndsRow {
   readonly oldest: number | null;
 }
 
-/** @param atOnce - the number of groups that one statement counts, or shows */
+/** @param limits - the number of groups that one statement counts, or shows */
 export function deadGroups(
   tables: OperatorTables,
-  atOnce: { readonly counted: number; readonly shown: number },
+  limits: { readonly counted: number; readonly shown: number },
 ): Pick<Search, 'deadGroups'> {
   const { dialect } = tables;
   const statements = statementsOf(dialect);
@@ -24,16 +24,16 @@ export function deadGroups(
         const work = await SlicedWork.begin(signal);
         const prints = await read(({ rows }) => rows<{ print: string }>({ text: statements.prints }));
         const groups: CountedGroup[] = [];
-        for (let at = 0; at < prints.length; at += atOnce.counted) {
+        for (let at = 0; at < prints.length; at += limits.counted) {
           if (work.isOver) await work.rest();
-          const values = [prints.slice(at, at + atOnce.counted).map(({ print }) => print)];
+          const values = [prints.slice(at, at + limits.counted).map(({ print }) => print)];
           groups.push(...(await read(({ rows }) => rows<CountedGroup>({ text: statements.counts, values }))));
         }
         const found: DeadGroup[] = [];
         const largest = largestOf(groups);
-        for (let at = 0; at < largest.length; at += atOnce.shown) {
+        for (let at = 0; at < largest.length; at += limits.shown) {
           if (work.isOver) await work.rest();
-          const some = largest.slice(at, at + atOnce.shown);
+          const some = largest.slice(at, at + limits.shown);
           const values = [some.map(({ print }) => print)];
           const shown = await read(async (reader) => {
             const ends = await reader.rows<EndsRow>({ text: statements.ends, values });

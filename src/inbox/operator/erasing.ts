@@ -139,8 +139,8 @@ async function* eventsAbout(tables: OperatorTables, entity: string): AsyncGenera
 
   async function* pages(whole: boolean, next: (behind: number) => Statement): AsyncGenerator<PageAbout, void> {
     for (let seen: number | undefined = 0; seen !== undefined;) {
-      const asked = next(seen);
-      const seqs = (await tables.read(({ rows }) => rows<{ seq: number }>(asked))).map(({ seq }) => seq);
+      const statement = next(seen);
+      const seqs = (await tables.read(({ rows }) => rows<{ seq: number }>(statement))).map(({ seq }) => seq);
       if (seqs.length > 0) {
         const events = await readAbout(tables, seqs, entity);
         yield { events: events.filter((event) => event.whole === whole), examined: seqs.length };

@@ -119,8 +119,8 @@ async function* markPages({ tables, named }: ExportSource): AsyncGenerator<Expor
     const behind = { text, values: [after.entity, after.endpoint] };
     const marks = await tables.read(({ rows }) => rows<MarkRow>(behind));
     const seqs = marks.flatMap(({ entity }) => named.get(entity) ?? []);
-    const asked = { text: names, values: [seqs] };
-    const found = seqs.length === 0 ? [] : await tables.read(({ rows }) => rows<{ entity: string }>(asked));
+    const statement = { text: names, values: [seqs] };
+    const found = seqs.length === 0 ? [] : await tables.read(({ rows }) => rows<{ entity: string }>(statement));
     const nameOf = new Map(found.map(({ entity }) => [toKey(entity), entity]));
     const lines = marks.map(({ entity, endpoint, created_ms: ms, created_ns: ns }) =>
       // Another Postgres accepts the hash.
@@ -203,8 +203,8 @@ function selectExported(dialect: Dialect): string {
 /** Leaves out events that no longer exist. */
 async function pageOf({ tables, named }: ExportSource, seqs: readonly number[]): Promise<ExportPage> {
   const { dialect } = tables;
-  const asked = { text: selectExported(dialect), values: [seqs] };
-  const found = await tables.read(({ rows }) => rows<ExportedRow>(asked));
+  const statement = { text: selectExported(dialect), values: [seqs] };
+  const found = await tables.read(({ rows }) => rows<ExportedRow>(statement));
   const rowOf = new Map(found.map((row) => [row.seq, row]));
   const lines = seqs.flatMap((seq) => {
     const row = rowOf.get(seq);

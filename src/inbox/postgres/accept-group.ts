@@ -125,16 +125,16 @@ async function startsOf(
   session: Session,
   group: readonly Arrival[],
 ): Promise<readonly (Start | undefined)[]> {
-  const asked = group.filter(({ start, event }) => start !== undefined && event.valid);
-  if (asked.length === 0) return [];
-  const events = asked.map(({ event }) => event);
+  const wanted = group.filter(({ start, event }) => start !== undefined && event.valid);
+  if (wanted.length === 0) return [];
+  const events = wanted.map(({ event }) => event);
   // This transaction holds slots, so it must not wait long for one that is storing the same key.
-  const numbers = asked.map(({ start }) => start?.number ?? 0);
+  const numbers = wanted.map(({ start }) => start?.number ?? 0);
   const [, aheads] = await Promise.all([
     session.inOneMessage([START_LOCK_TIMEOUT, claimLocks(`'{${numbers.join()}}'`)]),
     readAhead({ session, t, locks: locksOf(session, t) }, events),
   ]);
-  const ahead = new Map(asked.map((arrival, at) => [arrival, aheads[at]]));
+  const ahead = new Map(wanted.map((arrival, at) => [arrival, aheads[at]]));
   const before = new Set<number>();
   return group.map((arrival) => {
     const { event, start, times } = arrival;

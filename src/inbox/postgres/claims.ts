@@ -16,21 +16,21 @@ import type { Store } from './store.ts';
 
 export function claimDue(
   store: Store,
-  asked: ClaimRequest,
+  request: ClaimRequest,
   limit: number,
   tell: TellCrashed,
 ): Promise<readonly ClaimedEvent[]> {
-  return inSteps(store, asked, tell, (engine, request) => claimEvents(engine, request, limit));
+  return inSteps(store, request, tell, (engine, request) => claimEvents(engine, request, limit));
 }
 
 export async function claimByKey(
   store: Store,
   key: EventKey,
-  asked: ClaimRequest,
+  request: ClaimRequest,
   tell: TellCrashed,
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
   let notClaimed: 'busy' | 'settled' = 'settled';
-  const [claimed] = await inSteps(store, asked, tell, function* (engine, request) {
+  const [claimed] = await inSteps(store, request, tell, function* (engine, request) {
     const { step, crashed } = yield* claimOne(engine, key, request);
     if (typeof step !== 'string') return { step: [step], crashed };
     if (step !== 'more') notClaimed = step;

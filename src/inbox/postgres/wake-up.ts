@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { ownContext } from '../../host/own-context.ts';
 import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
-import { unheld } from '../../host/unheld-timer.ts';
+import { unrefTimer } from '../../host/unref-timer.ts';
 import type { Database } from './driver/database.ts';
 import { ALIVE, CONNECT_MS, driver, type ListeningClient } from './driver/connections.ts';
 
@@ -44,7 +44,7 @@ export class WakeUp {
       this.#sending = undefined;
       void this.#send(this.#own);
     };
-    this.#sending = this.#inOwnContext(() => unheld(setTimeout(send, EVERY_MS * Math.random())));
+    this.#sending = this.#inOwnContext(() => unrefTimer(setTimeout(send, EVERY_MS * Math.random())));
   }
 
   listen(): void {
@@ -98,7 +98,7 @@ export class WakeUp {
   async #isHeard(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#echo = resolve;
-    const timeout = unheld(setTimeout(() => resolve(false), ECHO_MS));
+    const timeout = unrefTimer(setTimeout(() => resolve(false), ECHO_MS));
     await this.#send(`${this.#own} echo`);
     const isThere = await promise;
     clearTimeout(timeout);
@@ -114,7 +114,7 @@ export class WakeUp {
   #lost(client: ListeningClient | undefined, againMs = AGAIN_MS): void {
     if (this.#listening !== client || this.#isClosed) return;
     this.#listening = undefined;
-    this.#again = unheld(setTimeout(() => void this.#connect(), againMs * (0.5 + Math.random())));
+    this.#again = unrefTimer(setTimeout(() => void this.#connect(), againMs * (0.5 + Math.random())));
   }
 
   async #send(payload: string): Promise<void> {

@@ -36,12 +36,12 @@ export function planSettle(
     if (event?.isProcessed !== true) return { result: false, changes: late };
     return { result: true, changes: [...late, ...endLease(event)] };
   }
-  const asked = endingOf(settlement, now);
+  const ending = endingOf(settlement, now);
   if (!isRunning(event)) {
-    return { result: before === 'committed alone' ? before : before === asked.outcome, changes: [] };
+    return { result: before === 'committed alone' ? before : before === ending.outcome, changes: [] };
   }
   const ranMs = settlement.outcome === 'interrupted' ? null : now - event.claimedAt;
-  const { changes } = endAttempt(event, asked, now, { ranMs });
+  const { changes } = endAttempt(event, ending, now, { ranMs });
   return { result: event.hasEffect ? 'committed alone' : true, changes };
 }
 
@@ -70,11 +70,11 @@ export function endLease({ seq, next }: HeldEvent, budget?: Budget): readonly Ch
 /** An event whose handler ran COMMIT itself must not run again, so it is dead whatever `asked` says. */
 export function endAttempt(
   event: HeldEvent,
-  asked: Ending,
+  wanted: Ending,
   now: number,
   { ranMs = null, foundBy, budget }: { readonly ranMs?: number | null; readonly foundBy?: number; budget?: Budget },
 ): { readonly ending: Ending; readonly changes: readonly Change[] } {
-  const ending = event.hasEffect ? { ...endingOf(COMMITTED_ALONE, now), ...saidIn(asked) } : asked;
+  const ending = event.hasEffect ? { ...endingOf(COMMITTED_ALONE, now), ...saidIn(wanted) } : wanted;
   const end = ended(event, ending, now, { ranMs, ...(foundBy !== undefined && { foundBy }) });
   return { ending, changes: [end, ...unpark(nextAfter(event, ending), budget)] };
 }

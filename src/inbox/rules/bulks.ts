@@ -29,12 +29,12 @@ export function planSnapshot(
   rows: readonly (ActedRow | null)[],
   known: ReadonlySet<number>,
 ): { readonly added: readonly number[]; readonly breakdown: Bulk['breakdown'] } {
-  const asked = askedByFilter(bulk.act, bulk.force, bulk.filter);
+  const requested = askedByFilter(bulk.act, bulk.force, bulk.filter);
   const sums = new BreakdownSums(bulk.breakdown);
   const added = new Set<number>();
   for (const event of rows) {
     if (event === null || known.has(event.seq) || added.has(event.seq)) continue;
-    if (!mayBeDone(asked, actedAt(event, bulk.createdMs))) continue;
+    if (!mayBeDone(requested, actedAt(event, bulk.createdMs))) continue;
     added.add(event.seq);
     sums.add(event);
   }
@@ -96,7 +96,7 @@ function runnerOf({ reason }: StoredBulk, author: Author): Author {
 }
 
 export function actingOf({ act, force, filter }: StoredBulk, { now }: Author, entity: EntityOf | undefined): Acting {
-  return { asked: askedByFilter(act, force, filter), now, entity };
+  return { requested: askedByFilter(act, force, filter), now, entity };
 }
 
 interface BulkProgress extends Pick<StoredBulk, 'actor' | 'reason' | 'worked' | 'counts'> {

@@ -80,8 +80,8 @@ export function planLeases(
     } else if (event.isProcessed) {
       changes.push(...endLease(event, budget));
     } else {
-      const asked = event.isClosing ? interrupted : crashEnding(event.crashes, now);
-      const end = endAttempt(event, asked, now, { budget, foundBy: number });
+      const ending = event.isClosing ? interrupted : crashEnding(event.crashes, now);
+      const end = endAttempt(event, ending, now, { budget, foundBy: number });
       changes.push(...end.changes);
       crashed.push(crashedEvent(event, end.ending));
     }

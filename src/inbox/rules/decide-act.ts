@@ -95,13 +95,13 @@ function done(move: ActMove): ActDecision {
   return { result: 'done', move };
 }
 
-export function needsBody(asked: AskedAct, event: ActedEvent): boolean {
-  return decideAct(asked, event, null).result === 'still invalid';
+export function needsBody(requested: AskedAct, event: ActedEvent): boolean {
+  return decideAct(requested, event, null).result === 'still invalid';
 }
 
 /** Whether an action may apply to an event, without reading its body. */
-export function mayBeDone(asked: AskedAct, event: ActedEvent): boolean {
-  return needsBody(asked, event) || decideAct(asked, event, null).result === 'done';
+export function mayBeDone(requested: AskedAct, event: ActedEvent): boolean {
+  return needsBody(requested, event) || decideAct(requested, event, null).result === 'done';
 }
 
 export interface EventToRerun {

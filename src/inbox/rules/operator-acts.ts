@@ -16,11 +16,11 @@ import {
 } from './decide-act.ts';
 import type { Queue } from './store.ts';
 
-export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
-  if (event === null) return decideAct(asked, null, null);
+export function decideOnStored(requested: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
+  if (event === null) return decideAct(requested, null, null);
   const known = { ...event, pruned: event.body === null };
-  const isRead = event.body !== null && needsBody(asked, known);
-  return decideAct(asked, known, isRead ? bodyToday(asked.act, known, event.body, rule) : null);
+  const isRead = event.body !== null && needsBody(requested, known);
+  return decideAct(requested, known, isRead ? bodyToday(requested.act, known, event.body, rule) : null);
 }
 
 /**
@@ -61,7 +61,7 @@ export function actedAt(row: ActedRow, now: number): ActedRow {
 }
 
 export interface Acting {
-  readonly asked: AskedAct;
+  readonly requested: AskedAct;
   readonly now: number;
   readonly entity: EntityOf | undefined;
 }
@@ -76,8 +76,8 @@ export interface ActsPlan {
   readonly moves: readonly EventMove[];
 }
 
-export function bodiesToRead(rows: readonly (ActedRow | null)[], { asked, now }: Acting): readonly number[] {
-  return rows.flatMap((row) => (row !== null && needsBody(asked, actedAt(row, now)) ? [row.seq] : []));
+export function bodiesToRead(rows: readonly (ActedRow | null)[], { requested, now }: Acting): readonly number[] {
+  return rows.flatMap((row) => (row !== null && needsBody(requested, actedAt(row, now)) ? [row.seq] : []));
 }
 
 /**
@@ -90,7 +90,7 @@ export function bodiesToRead(rows: readonly (ActedRow | null)[], { asked, now }:
 export function planActs(
   rows: readonly (ActedRow | null)[],
   bodies: ReadonlyMap<number, Uint8Array>,
-  { asked, now, entity }: Acting,
+  { requested, now, entity }: Acting,
   slice?: TimeSlice,
 ): ActsPlan {
   const results: ActResult[] = [];
@@ -98,9 +98,9 @@ export function planActs(
   for (const row of rows) {
     const moved = row === null ? undefined : moves.get(row.seq);
     const event = moved === undefined ? row && actedAt(row, now) : afterMove(moved);
-    const body = event !== null && needsBody(asked, event) ? bodies.get(event.seq) : undefined;
-    const today = event === null || body === undefined ? null : bodyToday(asked.act, event, body, entity);
-    const decision = decideAct(asked, event, today);
+    const body = event !== null && needsBody(requested, event) ? bodies.get(event.seq) : undefined;
+    const today = event === null || body === undefined ? null : bodyToday(requested.act, event, body, entity);
+    const decision = decideAct(requested, event, today);
     if (event !== null && decision.result === 'done') moves.set(event.seq, { event, move: decision.move });
     results.push(decision.result);
     slice?.add(row?.bytes ?? 0);

@@ -29,7 +29,7 @@ export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>;
 export interface Store<M extends Mode> {
   /** reads may wait for other transactions, so earlier facts may be outdated */
   readonly mayWait: boolean;
-  startClaim(asked: StartAsked): Answer<M, ClaimStart>;
+  startClaim(request: StartAsked): Answer<M, ClaimStart>;
   /** `true` if the caller must call again. */
   followClock(request: Pick<ClaimRequest, 'now' | 'leaseMs'>): Answer<M, boolean>;
   newestSeq(): Answer<M, number>;
@@ -37,7 +37,7 @@ export interface Store<M extends Mode> {
   indexNew(now: number, upTo: number): Answer<M, boolean>;
   claimState(): Answer<M, ClaimState>;
   /** The longest due first. Leaves out parked events and paused types. */
-  due(asked: DueAsked): Answer<M, DueEvents>;
+  due(request: DueAsked): Answer<M, DueEvents>;
   eventToRun(key: EventKey): Answer<M, EventToRun | undefined>;
   /** Returns as many, in their order. */
   lease(events: readonly Candidate[], claim: NewLease): Answer<M, readonly LeasedEvent[]>;

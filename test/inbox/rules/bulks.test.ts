@@ -71,7 +71,7 @@ it.each<[Partial<StoredBulk>, reason: string | null, said: string | null, about:
 });
 
 it('a rerun of a snapshot leaves what was put away meanwhile', () => {
-  const { asked, now } = actingOf({ ...previewed, act: 'rerun' }, ADA, undefined);
+  const { requested: asked, now } = actingOf({ ...previewed, act: 'rerun' }, ADA, undefined);
   expect([asked, now]).toEqual([{ act: 'rerun', states: ['dead'] }, NOW]);
 });
 

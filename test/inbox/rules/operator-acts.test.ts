@@ -209,7 +209,7 @@ const NOW = 1_000;
 const keyOf = (id: string, endpoint = 'default'): EventKey => ({ endpoint, id });
 const keysOf = (count: number) => Array.from({ length: count }, (_, n) => keyOf(String(n)));
 const acting = (act: Parameters<typeof askedByKey>[0], force = false): Acting => ({
-  asked: askedByKey(act, force),
+  requested: askedByKey(act, force),
   now: NOW,
   entity: undefined,
 });
@@ -282,7 +282,7 @@ describe('a plan', () => {
         expect(planActs(rows, few, asked)).toEqual(planActs(rows, bodies, asked));
         for (const row of rows) {
           if (named.has(row.seq)) continue;
-          expect(decideAct(asked.asked, actedAt(row, NOW), null).result).not.toBe('still invalid');
+          expect(decideAct(asked.requested, actedAt(row, NOW), null).result).not.toBe('still invalid');
         }
       }),
     );

@@ -46,12 +46,12 @@ export function search(tables: OperatorTables, engine: SearchEngine): Search {
     indexNew: (limit) => engine.indexNew(limit, undefined, signal),
     look: (decide) => read((reader) => decide(searchTables(reader, dialect, engine.indexes(reader)), reader)),
     async fitting(conditions, seqs, indexed) {
-      const asked = fittingEvents(dialect, conditions, seqs, indexed);
-      const found = await read(({ rows }) => rows<FittingColumns>(asked));
+      const statement = fittingEvents(dialect, conditions, seqs, indexed);
+      const found = await read(({ rows }) => rows<FittingColumns>(statement));
       const rows = new Map(found.map((row) => [row.seq, fittingRow(row)]));
       const inTurn = seqs.flatMap((seq) => rows.get(seq) ?? []);
       const bodies = new BodiesInTurn(dialect, inTurn);
-      return { rows, bodyText: (seq) => bodies.text(seq, (asked) => read(({ rows }) => rows(asked))) };
+      return { rows, bodyText: (seq) => bodies.text(seq, (statement) => read(({ rows }) => rows(statement))) };
     },
     summaries: async (seqs) => (seqs.length === 0 ? [] : read((reader) => summariesOf(reader, dialect, seqs))),
   });
@@ -160,9 +160,9 @@ async function countFound(
 
 async function begin(engine: Searched, filter: EventFilter, signal: AbortSignal | undefined) {
   signal?.throwIfAborted();
-  const asked = conditionsOf(filter);
-  if (asked.terms.length > 0) await indexSome(engine, signal);
-  return { asked, work: await SlicedWork.begin(signal) };
+  const conditions = conditionsOf(filter);
+  if (conditions.terms.length > 0) await indexSome(engine, signal);
+  return { asked: conditions, work: await SlicedWork.begin(signal) };
 }
 
 class Found {

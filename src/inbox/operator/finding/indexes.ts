@@ -94,8 +94,8 @@ export function searchTables({ rows }: Reader, dialect: Dialect, indexes: Search
     diedBefore,
     async namesBeginning(kind, text, limit) {
       const begin = kind === 'id' ? '' : kind === 'entity' ? entityTerm('') : 'merchant ';
-      const asked = { text: selectNames(kind, dialect, indexes), values: [begin + text, limit] };
-      const found = (await rows<{ name: string }>(asked)).map(({ name }) => name);
+      const statement = { text: selectNames(kind, dialect, indexes), values: [begin + text, limit] };
+      const found = (await rows<{ name: string }>(statement)).map(({ name }) => name);
       return found.filter((name) => name.startsWith(begin + text)).map((name) => name.slice(begin.length));
     },
   };

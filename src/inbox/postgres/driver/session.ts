@@ -83,8 +83,8 @@ export class Session {
     if (this.#unansweredAt !== null) throw new Error(SILENT);
     const askedAt = performance.now();
     const isPipelined = this.connection.pipeline === true;
-    const asked = { ...query, types, ...(isPipelined && { query_timeout: answerMs + CUT_OFF_MS }) };
-    const answer = await answerOf(inText(this.connection, asked), answerMs);
+    const sent = { ...query, types, ...(isPipelined && { query_timeout: answerMs + CUT_OFF_MS }) };
+    const answer = await answerOf(inText(this.connection, sent), answerMs);
     if (answer !== LATE) return answer;
     this.#unansweredAt ??= askedAt;
     throw new Error(SILENT);
@@ -206,13 +206,13 @@ export class Sessions {
 }
 
 /** Resolves with `LATE` as soon as its caller no longer waits. */
-async function unlessAborted<T>(asked: Promise<T>, signal: AbortSignal | undefined): Promise<T | typeof LATE> {
-  if (signal === undefined) return asked;
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | typeof LATE> {
+  if (signal === undefined) return work;
   const { promise: aborted, resolve } = Promise.withResolvers<typeof LATE>();
   const abort = (): void => resolve(LATE);
   signal.addEventListener('abort', abort, { once: true });
   try {
-    return await Promise.race([asked, aborted]);
+    return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener('abort', abort);
   }
@@ -275,10 +275,10 @@ export const OPERATORS_MS = 120_000;
 export const MIGRATION_MS = 3_600_000;
 
 /** The answer, or `LATE`: only the time shows that a connection is silent. */
-async function answerOf<T>(asked: Promise<T>, withinMs: number): Promise<T | typeof LATE> {
+async function answerOf<T>(work: Promise<T>, withinMs: number): Promise<T | typeof LATE> {
   const deadline = startDeadline(withinMs);
   try {
-    return await withinDeadline(asked, deadline);
+    return await withinDeadline(work, deadline);
   } finally {
     deadline.met();
   }

@@ -24,10 +24,10 @@ const DEEPEST = 1_000;
  * The first statement finds due events and locks their free slots, without waiting; the second one reads them again,
  * because another claim may have had them in between.
  */
-export async function dueEvents(transaction: Transaction, asked: DueAsked): Promise<DueEvents> {
+export async function dueEvents(transaction: Transaction, request: DueAsked): Promise<DueEvents> {
   const { session, t, locks } = transaction;
-  const { now, includeSuspects, limit, handles, handledSince } = asked;
-  const sources = await sourcesOf(transaction, asked);
+  const { now, includeSuspects, limit, handles, handledSince } = request;
+  const sources = await sourcesOf(transaction, request);
   if (sources === null) return NONE;
   const busy = new Set<number>();
   for (let look = 0; look < MOST_LOOKS; look += 1) {

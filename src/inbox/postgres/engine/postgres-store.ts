@@ -39,9 +39,9 @@ export function postgresStore(transaction: Transaction): Store<'async'> {
     // Postgres indexes an event when it stores it.
     newestSeq: async () => 0,
     indexNew: async () => false,
-    startClaim: (asked) => startClaim(transaction, asked),
+    startClaim: (request) => startClaim(transaction, request),
     claimState: () => claimState(transaction),
-    due: (asked) => dueEvents(transaction, asked),
+    due: (request) => dueEvents(transaction, request),
     eventToRun: (key) => eventToRun(transaction, key),
     lease: (events, claim) => lease(transaction, events, claim),
     async held(leases, handledSince) {
@@ -97,9 +97,9 @@ interface StartRow extends StateRow {
 }
 
 /** In one statement, if no lease has to end. */
-async function startClaim(transaction: Transaction, asked: StartAsked): Promise<ClaimStart> {
+async function startClaim(transaction: Transaction, request: StartAsked): Promise<ClaimStart> {
   const { session, t, moves } = transaction;
-  const { now, expiredBy, limit, claimNumber, lostClaims, onlyFor } = asked;
+  const { now, expiredBy, limit, claimNumber, lostClaims, onlyFor } = request;
   const row = await session.row<StartRow>(
     `WITH locked AS MATERIALIZED (${claimLocks('$5')}), indexed AS (${moves.indexNew('$3')} AND $4::boolean)
      SELECT (SELECT count(*) FROM locked), (SELECT latest_ms FROM ${t.clock}) AS latest, ${stateColumns(t)}, (
@@ -117,14 +117,14 @@ async function startClaim(transaction: Transaction, asked: StartAsked): Promise<
     ],
   );
   const isSetBack = setBackBy(row?.latest ?? 0, now) > 0;
-  const lost = lostClaims.length === 0 || isSetBack ? NONE_LOST : await lostLeases(transaction, asked);
+  const lost = lostClaims.length === 0 || isSetBack ? NONE_LOST : await lostLeases(transaction, request);
   const found = JSON.parse(row?.expired ?? '[]') as SeqInSlot[];
-  const expired = onlyFor === undefined || found.length === 0 ? found : await expiredFor(transaction, asked, onlyFor);
+  const expired = onlyFor === undefined || found.length === 0 ? found : await expiredFor(transaction, request, onlyFor);
   return {
     ...stateOf(row),
     ...lost,
     isSetBack,
-    expired: isSetBack ? [] : await expiredEvents(transaction, asked, expired),
+    expired: isSetBack ? [] : await expiredEvents(transaction, request, expired),
   };
 }
 

@@ -80,12 +80,12 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
         }),
       };
     },
-    due(asked) {
-      const lists = dueRows(statements, asked);
+    due(request) {
+      const lists = dueRows(statements, request);
       const rows = lists.flat().toSorted((a, b) => a.due_ms - b.due_ms || a.seq - b.seq);
       return {
-        events: rows.slice(0, asked.limit).map((row) => dueEvent(statements, row, asked)),
-        isAll: rows.length <= asked.limit && lists.every((list) => list.length < asked.limit),
+        events: rows.slice(0, request.limit).map((row) => dueEvent(statements, row, request)),
+        isAll: rows.length <= request.limit && lists.every((list) => list.length < request.limit),
       };
     },
     eventToRun({ id, endpoint }) {
@@ -178,17 +178,17 @@ function dueRows(
   { endpoints, types, except, now, includeSuspects, limit, pauses }: DueAsked,
 ): CandidateRow[][] {
   const { queue } = statements;
-  const asked = { now, suspects: includeSuspects ? 1 : 0, limit };
+  const parameters = { now, suspects: includeSuspects ? 1 : 0, limit };
   return [...new Set(readyEndpoints(statements, endpoints))].flatMap((endpoint) => {
     const isWhole = types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types });
-    if (isWhole) return [queue.dueOfEndpoint.all({ ...asked, endpoint })];
+    if (isWhole) return [queue.dueOfEndpoint.all({ ...parameters, endpoint })];
     // Paused types are skipped by name, however many of their events wait.
     const named = types === '*' ? readyTypesBut(statements, endpoint, except) : [...new Set(types)];
     const open = openLanes(
       pauses,
       named.map((type) => ({ endpoint, type })),
     );
-    return open.map((lane) => queue.dueOfType.all({ ...asked, ...lane }));
+    return open.map((lane) => queue.dueOfType.all({ ...parameters, ...lane }));
   });
 }
 
@@ -203,14 +203,14 @@ function readyTypesBut({ queue }: NamedStatements, endpoint: string, except: rea
   }
 }
 
-function dueEvent(statements: NamedStatements, row: CandidateRow, asked: DueAsked): DueEvent {
+function dueEvent(statements: NamedStatements, row: CandidateRow, request: DueAsked): DueEvent {
   const event = candidateOf(row);
   const alone = { ...event, hasLease: false, front: undefined, isSuperseded: false };
   if (event.entity === null) return alone;
-  if (!asked.ordered) return { ...alone, isSuperseded: isSuperseded(statements, row) };
+  if (!request.ordered) return { ...alone, isSuperseded: isSuperseded(statements, row) };
   // An event that waits for a lease needs no other fact.
   if (hasLease(statements, row)) return { ...alone, hasLease: true };
-  const holding = holdingTypesOf(statements, event.endpoint, asked.handledSince, asked.handles);
+  const holding = holdingTypesOf(statements, event.endpoint, request.handledSince, request.handles);
   const front = frontOf(statements, event, holding, ({ seq }) => seq === event.seq);
   return { ...alone, front, isSuperseded: isSuperseded(statements, row) };
 }

@@ -5,7 +5,7 @@ import { operatorTransaction } from './transaction.ts';
 
 export function operatorTables({ database, write, notify }: Access): OperatorTables {
   const read: Read = (work) =>
-    work({ ...clockAfter(0), rows: async <Row>(asked: Statement) => rowsOf<Row>(database(), asked) });
+    work({ ...clockAfter(0), rows: async <Row>(statement: Statement) => rowsOf<Row>(database(), statement) });
   return {
     dialect: sqlite,
     // Erased bytes are overwritten, so they are written twice.

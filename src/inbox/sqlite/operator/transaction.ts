@@ -13,7 +13,7 @@ import { clockAfter, rowsOf, sqlite } from './access.ts';
 /** @param waitedMs - by how much the clock moved while the transaction waited for the file */
 export function operatorTransaction(statements: Statements, waitedMs: number): OperatorTransaction {
   const { counts, database, moves, queue, store } = statements;
-  const rows = <Row>(asked: Statement): Row[] => rowsOf<Row>(database, asked);
+  const rows = <Row>(statement: Statement): Row[] => rowsOf<Row>(database, statement);
   return {
     ...clockAfter(waitedMs),
     timeOf: (time) => time.getTime(),

@@ -99,9 +99,9 @@ function countBehind(
 /** Many events share a type and an entity. */
 function remembered<Asked, Found>(find: (asked: Asked) => Found): (asked: Asked) => Found {
   const known = new Map<string, Found>();
-  return (asked) => {
-    const key = JSON.stringify(asked);
-    if (!known.has(key)) known.set(key, find(asked));
+  return (given) => {
+    const key = JSON.stringify(given);
+    if (!known.has(key)) known.set(key, find(given));
     return known.get(key) as Found; // set just now
   };
 }

@@ -51,8 +51,8 @@ export class InboxThreads {
     this.#checkpoints = new Thread({ ...common, entry: 'checkpoint-thread' });
     this.#operators = new Thread({ ...common, entry: 'operators-thread', ready, pending: notify });
     this.operations = threadedOperations(
-      (...asked) => this.#ask(this.#writer, ...asked),
-      (...asked) => this.#ask(this.#operators, ...asked),
+      (...given) => this.#ask(this.#writer, ...given),
+      (...given) => this.#ask(this.#operators, ...given),
       options,
     );
   }
@@ -90,16 +90,16 @@ export class InboxThreads {
 
   /** If the thread fails or cannot start, the writer copies the log. */
   async #copyLog(): Promise<void> {
-    const asked = this.#ask(this.#checkpoints, { kind: 'operate', name: 'copyLog', given: [] });
-    const isUseful = (await asked.catch(() => true)) as boolean; // what the thread answers
+    const copying = this.#ask(this.#checkpoints, { kind: 'operate', name: 'copyLog', given: [] });
+    const isUseful = (await copying.catch(() => true)) as boolean; // what the thread answers
     this.#writer.notify({ kind: 'log-copied', isUseful });
   }
 
-  async #ask(thread: Thread, ...asked: Parameters<Thread['ask']>): Promise<unknown> {
+  async #ask(thread: Thread, ...given: Parameters<Thread['ask']>): Promise<unknown> {
     try {
       const why = thread.isRunning || this.#isGivenUp ? null : this.#options.whyNot();
       if (why !== null) throw new NoThread(new Error(why));
-      return await thread.ask(...asked);
+      return await thread.ask(...given);
     } catch (failure) {
       if (failure instanceof NoThread && failure.isForGood) this.#without(thread, failure.cause);
       throw this.#judged(failure);
@@ -224,7 +224,7 @@ function threadedOperations(
       ]),
     ) as unknown as Pick<Operations, Name>; // each is sent to the function of its name
   const written = inThread(writer, IN_WRITER);
-  const asked = inThread(operators, IN_OPERATORS_THREAD);
+  const threaded = inThread(operators, IN_OPERATORS_THREAD);
   /** An aborted caller gets the abort, even if the thread was done before it knew. */
   const abortable =
     <Request extends { readonly signal?: AbortSignal | undefined }, Found>(
@@ -238,17 +238,17 @@ function threadedOperations(
 
   return {
     ...written,
-    ...asked,
+    ...threaded,
     ping: pinger(written.ping),
-    search: abortable(asked.search),
-    countFound: abortable(asked.countFound),
+    search: abortable(threaded.search),
+    countFound: abortable(threaded.countFound),
     // A backup's own thread outlives the inbox until the copy is complete.
     backup: (file) => here.backup(file),
     // The application's own entity rule runs where its code runs.
     act: (act, keys, by, { entity, ...options }) =>
-      isOwn(entity) ? here.act(act, keys, by, { entity, ...options }) : asked.act(act, keys, by, options),
+      isOwn(entity) ? here.act(act, keys, by, { entity, ...options }) : threaded.act(act, keys, by, options),
     advanceBulk: (id, limit, by, { entity }) =>
-      isOwn(entity) ? here.advanceBulk(id, limit, by, { entity }) : asked.advanceBulk(id, limit, by, {}),
+      isOwn(entity) ? here.advanceBulk(id, limit, by, { entity }) : threaded.advanceBulk(id, limit, by, {}),
     exportPages(filter) {
       // Read now: later events are not exported.
       const end = newest() + 1;

@@ -229,10 +229,10 @@ export class Thread {
   }
 
   #take(id: number): Asked | undefined {
-    const asked = this.#asked.get(id);
+    const pending = this.#asked.get(id);
     if (this.#asked.delete(id) && this.#asked.size === 0) this.#worker?.unref();
-    asked?.over();
-    return asked;
+    pending?.over();
+    return pending;
   }
 
   #died(worker: Worker, failure: unknown): void {
@@ -257,10 +257,10 @@ export class Thread {
   #end(failure: Error): void {
     clearTimeout(this.#startLimit);
     this.#worker = null;
-    const asked = [...this.#asked.values()];
+    const pending = [...this.#asked.values()];
     this.#asked.clear();
     this.#exited?.();
-    for (const each of asked) {
+    for (const each of pending) {
       each.over();
       each.reject(failure);
     }

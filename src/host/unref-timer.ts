@@ -1,5 +1,5 @@
 /** Keeps no process alive. On Cloudflare Workers, timers are numbers. */
-export function unheld<T extends { unref?(): unknown } | number>(timer: T): T {
+export function unrefTimer<T extends { unref?(): unknown } | number>(timer: T): T {
   if (typeof timer === 'object') timer.unref?.();
   return timer;
 }
