@@ -59,12 +59,12 @@ export function isMadeWhole(source: string, { override = [], remove = [] }: Chan
 /** Handlers read `event.data`, so a new field beside it is probably a mistake. */
 function tellNewFields(text: string, { override: overrides = [] }: Changes): void {
   const body = parsed(text);
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const each of overrides) {
     const [path = ''] = each.split('=', 1);
     const [key = ''] = path.split('.', 1);
-    if (Object.hasOwn(body, key) || told.has(key)) continue;
-    told.add(key);
+    if (Object.hasOwn(body, key) || reported.has(key)) continue;
+    reported.add(key);
     tell(
       `note: --override ${path}=… adds a field at the top level of the event. To set a field of data, use data.${path}=…`,
     );

@@ -120,12 +120,12 @@ function alarmedLanes({ all, endpoints }: AllTraffic): readonly Traffic[] {
   return isOfOne || !isAlike || isHeardElsewhere ? alarmed : [all];
 }
 
-function lastAmong(lanes: readonly Traffic[]): number {
-  return lanes.reduce((last, { lastReceived }) => Math.max(last, lastReceived?.getTime() ?? -Infinity), -Infinity);
+function lastAmong(all: readonly Traffic[]): number {
+  return all.reduce((last, { lastReceived }) => Math.max(last, lastReceived?.getTime() ?? -Infinity), -Infinity);
 }
 
-function trafficWarning(lane: Traffic, inbox: Pick<AnyInbox, 'file'>, now: Date): Warning {
-  const { alarm, endpoint, lastReceived, usualGapMs, lately } = lane;
+function trafficWarning(traffic: Traffic, inbox: Pick<AnyInbox, 'file'>, now: Date): Warning {
+  const { alarm, endpoint, lastReceived, usualGapMs, lately } = traffic;
   const at = endpoint === null ? '' : ` at ${oneLine(endpoint, 80)}`;
   if (alarm === 'rejecting') {
     const since = lastReceived === null && lately.accepted === 0 ? '' : ` since ${sinceText(lately.since, now)}`;

@@ -109,9 +109,9 @@ export async function importEvents(
 
   /** The pauses come first, so that no processor begins to handle their events. */
   async function flush(): Promise<void> {
-    for (const { reason, ...lane } of dryRun ? [] : pauses) {
-      await operations.pauseType(lane, { ...by, ...(reason !== null && { reason }) });
-      paused.push(lane);
+    for (const { reason, ...pausedType } of dryRun ? [] : pauses) {
+      await operations.pauseType(pausedType, { ...by, ...(reason !== null && { reason }) });
+      paused.push(pausedType);
     }
     if (records.length > 0) {
       const taken = await operations.importSome(records, audit === null ? { dryRun } : { audit });

@@ -67,10 +67,10 @@ export async function pauseType(
   options: PauseTypeOptions = {},
 ): Promise<{ readonly pause: StoredPause; readonly changed: boolean }> {
   assertOptions('pauseType', options, PAUSE);
-  const lane = laneOf(type, options);
-  assertLane(lane);
+  const pausedType = laneOf(type, options);
+  assertLane(pausedType);
   if (options.unseen !== true) await assertSeen(inbox, type);
-  return operationsOf(inbox).pauseType(lane, by);
+  return operationsOf(inbox).pauseType(pausedType, by);
 }
 
 async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {

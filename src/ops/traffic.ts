@@ -60,16 +60,16 @@ export async function trafficOf(inbox: AnyInbox, now: number): Promise<AllTraffi
   const [totals, { events }] = await Promise.all([operations.totals(), operations.search({}, { limit: 1 })]);
   const names = endpointsIn(totals);
   const { begin, rows } = await countsUntilLast(operations, [null, ...names], now);
-  const lanes = [null, ...(names.length > 1 ? names : [])].map((endpoint) => {
+  const each = [null, ...(names.length > 1 ? names : [])].map((endpoint) => {
     const counted = lastAccepted(endpoint, rows);
     const last = endpoint === null ? precise(counted, events[0]?.receivedAt.getTime(), now) : counted;
     // The minute of the last delivery may also hold earlier ones.
     const since = Math.max(Math.min((last ?? -Infinity) + 1, now - HOUR_MS), now - WEEK_MS);
     return { endpoint, last, since };
   });
-  const before = await hoursBefore(operations, [now, ...lanes.map(({ since }) => since)], now);
+  const before = await hoursBefore(operations, [now, ...each.map(({ since }) => since)], now);
 
-  const [all, ...endpoints] = lanes.map(({ endpoint, last, since }): Traffic => {
+  const [all, ...endpoints] = each.map(({ endpoint, last, since }): Traffic => {
     const ever = sum(totals.filter((total) => isAccepted(endpoint, total)));
     const accepted = rows.filter((row) => isAccepted(endpoint, row));
     // An endpoint may be younger than the inbox.

@@ -64,17 +64,17 @@ export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
     throw new ConfigurationError('INVALID_OPTION', why);
   }
   const calls = new HookCalls(logger);
-  const tell = (silence: Silence): void => {
+  const report = (silence: Silence): void => {
     if (silentAfterMs !== undefined) calls.call('onSilent', onSilent, { endpoint, silentAfterMs, ...silence });
   };
   const silence =
     onSilent === undefined || silentAfterMs === undefined
       ? null
-      : silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock });
+      : silenceWatch({ inbox, endpoint, silentAfterMs, report, clock });
 
   return {
     accepted({ id, event, facts }, { result, conflict, replaced }) {
-      silence?.heard();
+      silence?.delivered();
       const type = facts.type === null ? null : oneLine(facts.type);
       if (conflict) calls.call('onConflict', onConflict, { endpoint, id, type });
       if (event.type !== null || (result !== 'stored' && !replaced)) return;
@@ -91,7 +91,7 @@ export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
 }
 
 interface SilenceWatch {
-  heard(): void;
+  delivered(): void;
   stop(): void;
 }
 
@@ -108,7 +108,7 @@ interface SilenceOptions {
   readonly endpoint: string;
   readonly silentAfterMs: number;
   /** once for each silence */
-  readonly tell: (silence: Silence) => void;
+  readonly report: (silence: Silence) => void;
   readonly clock?: Clock | undefined;
 }
 
@@ -116,11 +116,11 @@ interface SilenceOptions {
 const LOOKS = 8;
 
 /** Counts looks, because a clock may be set and a machine may sleep. Asks the inbox too, because another process may receive for the endpoint. */
-function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOptions): SilenceWatch {
+function silenceWatch({ inbox, endpoint, silentAfterMs, report, clock }: SilenceOptions): SilenceWatch {
   const after = clock === undefined ? unrefAfter : (ms: number, callback: () => void) => clock.after(ms, callback);
   const everyMs = silentAfterMs / LOOKS;
   let looks = 0;
-  let told = false;
+  let isReported = false;
   /** The endpoint's newest event at the last look; `undefined` before the first. */
   let newest: EventSummary | null | undefined;
   /** The newest event of all endpoints, at the last two looks: a slow commit may appear behind a newer one. */
@@ -132,7 +132,7 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOp
 
   function begin(): void {
     looks = 0;
-    told = false;
+    isReported = false;
   }
 
   async function look(): Promise<void> {
@@ -147,9 +147,9 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOp
     if (isNew || newest === undefined) newest = event;
     looked = { upTo, before: looked.upTo };
     if (isOthers) begin();
-    if (told || looks <= LOOKS || isOver) return;
-    told = true;
-    tell({ lastReceivedAt: newest?.receivedAt ?? heardAt, silentForMs: (looks - 1) * everyMs });
+    if (isReported || looks <= LOOKS || isOver) return;
+    isReported = true;
+    report({ lastReceivedAt: newest?.receivedAt ?? heardAt, silentForMs: (looks - 1) * everyMs });
   }
 
   /** The event may lie beneath pages of busier endpoints. */
@@ -175,7 +175,7 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOp
   }
 
   return {
-    heard() {
+    delivered() {
       begin();
       hasHeard = true;
       heardAt = new Date();

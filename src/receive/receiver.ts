@@ -254,8 +254,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (!isErrorOutcome(outcome)) outage.answered();
       statistics.note(delivery, outcome, performance.now() - arrivedAt, bodyOf(outcome));
       upkeep.begin();
-      const told = hooks.pending();
-      if (told !== null) askToWait(delivery.host?.waitUntil, told);
+      const pending = hooks.pending();
+      if (pending !== null) askToWait(delivery.host?.waitUntil, pending);
       return outcome;
     } finally {
       underWay.end();

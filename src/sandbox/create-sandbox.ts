@@ -214,9 +214,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       ...createControls(store, dispatch, { assumptions, plan, limits, allowRemote }),
       apiKey: keyValue(store.seed, accountOf(store).firstKeyId),
       now: () => new Date(clock.now()),
-      async fetch(asked, more) {
-        const isChanged = typeof asked === 'string' || asked instanceof URL || isInit(more);
-        const request = isChanged ? new Request(asked, more as RequestInit) : asked;
+      async fetch(input, more) {
+        const isChanged = typeof input === 'string' || input instanceof URL || isInit(more);
+        const request = isChanged ? new Request(input, more as RequestInit) : input;
         const env = isChanged ? undefined : more;
         request.signal.throwIfAborted(); // an aborted request was never sent
         const page = closing.signal.aborted ? undefined : pageOf(request);

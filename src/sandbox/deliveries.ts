@@ -112,14 +112,14 @@ export function createDispatch(store: Store, options: DispatchOptions): Dispatch
     if (faults !== null) return JSON.parse(faults) as Fault[];
     const planned = plan(eventId, tries + 1);
     type Asked = { readonly seq: number; readonly kind: FaultKind };
-    const asked = store.get<Asked>('SELECT seq, kind FROM delivery_faults ORDER BY seq LIMIT 1');
-    if (planned.length === 0 && asked === undefined) return planned;
+    const pending = store.get<Asked>('SELECT seq, kind FROM delivery_faults ORDER BY seq LIMIT 1');
+    if (planned.length === 0 && pending === undefined) return planned;
     return store.write((tx) => {
       const dealt = [...planned];
-      if (asked !== undefined) {
-        dealt.push(randomFault(asked.kind, seeded(store.seed, eventId, tries + 1)));
-        tx.run('DELETE FROM delivery_faults WHERE seq = ? AND remaining = 1', asked.seq);
-        tx.run('UPDATE delivery_faults SET remaining = remaining - 1 WHERE seq = ?', asked.seq);
+      if (pending !== undefined) {
+        dealt.push(randomFault(pending.kind, seeded(store.seed, eventId, tries + 1)));
+        tx.run('DELETE FROM delivery_faults WHERE seq = ? AND remaining = 1', pending.seq);
+        tx.run('UPDATE delivery_faults SET remaining = remaining - 1 WHERE seq = ?', pending.seq);
       }
       tx.run('UPDATE deliveries SET faults = ? WHERE id = ?', JSON.stringify(dealt), id);
       const at = delayedBy(dealt, tx.now);

@@ -167,12 +167,12 @@ function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: number): Wat
       }),
     get: (key) => inner.get(key),
     list: (page) => inner.list(page),
-    claim: (request, limit, tell) =>
-      watch(inner.claim(request, limit, tell), (claimed) => {
+    claim: (request, limit, crashed) =>
+      watch(inner.claim(request, limit, crashed), (claimed) => {
         for (const { lease } of claimed) begin(lease);
       }),
-    claimOne: (key, request, tell) =>
-      watch(inner.claimOne(key, request, tell), (claimed) => {
+    claimOne: (key, request, crashed) =>
+      watch(inner.claimOne(key, request, crashed), (claimed) => {
         if (typeof claimed === 'object') begin(claimed.lease);
       }),
     renew: (leases, ...more) =>

@@ -58,9 +58,9 @@ function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Prom
     const answer = await run.send(body);
     if (!isAccepted(answer)) return { sent, seen: 'nothing', finding: notAccepted(sent, answer) };
     const began = performance.now();
-    const atOnce = await effects.of(id);
-    if (!('why' in atOnce) && rowsOrCount(atOnce) > 0) return { sent, seen: 'stored', finding: null };
-    const later = 'why' in atOnce ? atOnce : await effects.onceThere(id, settleMs, rowsOrCount);
+    const first = await effects.of(id);
+    if (!('why' in first) && rowsOrCount(first) > 0) return { sent, seen: 'stored', finding: null };
+    const later = 'why' in first ? first : await effects.onceThere(id, settleMs, rowsOrCount);
     if ('why' in later) return { sent, seen: 'nothing', finding: noEffects(sent, later) };
     const isOfRows = later.rows !== null;
     const count = rowsOrCount(later);

@@ -97,8 +97,8 @@ export function judgeServer(server: Server): readonly Finding[] {
 export function judgeRights(rights: Rights, schema: string): Finding {
   const missing = missingRight(rights, schema);
   if (missing !== null) return problem('rights', missing.what, missing.advice);
-  const does = rights.there ? 'use an inbox' : `create the schema ${schema}`;
-  return ok('rights', `the role ${quoted(rights.role)} may ${does}`);
+  const action = rights.there ? 'use an inbox' : `create the schema ${schema}`;
+  return ok('rights', `the role ${quoted(rights.role)} may ${action}`);
 }
 
 /** A warning where the application would create its own tables by mistake. */

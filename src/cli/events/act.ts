@@ -163,14 +163,14 @@ async function acted(acting: Acting, keys: readonly EventKey[]): Promise<ActRepo
 }
 
 async function foreseen({ act, options, inbox }: Acting, keys: readonly EventKey[]): Promise<ActReport['results']> {
-  const asked = askedByKey(act, options.force ?? false, options.state);
+  const requested = askedByKey(act, options.force ?? false, options.state);
   const results = [];
   for (const key of keys) {
     const history = act === 'retry-now' ? await getEvent(inbox, key) : null;
     const { result } =
       act === 'retry-now'
-        ? decideAct(asked, history && summaryAt(history.summary, new Date()), null)
-        : decideOnStored(asked, await inbox.get(key));
+        ? decideAct(requested, history && summaryAt(history.summary, new Date()), null)
+        : decideOnStored(requested, await inbox.get(key));
     results.push({ key, result });
   }
   return results;
@@ -228,14 +228,14 @@ export async function foundForAct(
   filter: EventFilter,
   { force, enough, signal }: { readonly force: boolean; readonly enough: number; readonly signal: AbortSignal },
 ): Promise<FoundForAct> {
-  const asked = askedByFilter(act, force, filter);
+  const requested = askedByFilter(act, force, filter);
   const first: EventSummary[] = [];
   const sums = new BreakdownSums();
   let total = 0;
   const now = new Date();
   using progress = progressBar();
-  for await (const page of pagesOf(inbox, searchedFor(asked, filter), { signal, progress })) {
-    const fitting = page.events.filter((event) => mayBeDone(asked, summaryAt(event, now)));
+  for await (const page of pagesOf(inbox, searchedFor(requested, filter), { signal, progress })) {
+    const fitting = page.events.filter((event) => mayBeDone(requested, summaryAt(event, now)));
     for (const event of fitting) sums.add(event);
     total += fitting.length;
     first.push(...fitting.slice(0, SHOWN - first.length));

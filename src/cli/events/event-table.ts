@@ -39,10 +39,10 @@ function stateCell(event: EventSummary, wait: Wait | undefined): Cell {
 const MOST_ASKED = 100;
 
 export async function waitsOf(inbox: Inbox, events: readonly EventSummary[]): Promise<WaitsBySeq> {
-  const asked = events.filter(({ state, failures }) => state === 'pending' && failures === 0).slice(0, MOST_ASKED);
-  if (asked.length === 0) return new Map();
-  const waits = await operationsOf(inbox).waits(asked, Date.now());
-  return new Map(asked.flatMap(({ seq }, n) => (waits[n] ? [[seq, waits[n]]] : [])));
+  const examined = events.filter(({ state, failures }) => state === 'pending' && failures === 0).slice(0, MOST_ASKED);
+  if (examined.length === 0) return new Map();
+  const waits = await operationsOf(inbox).waits(examined, Date.now());
+  return new Map(examined.flatMap(({ seq }, n) => (waits[n] ? [[seq, waits[n]]] : [])));
 }
 
 /** `2026-01-01T03:12:07Z` */

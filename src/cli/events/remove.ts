@@ -70,10 +70,10 @@ export async function erase(entity: string, options: EraseOptions): Promise<Exit
   if (!dryRun) requireConsent(yes);
   const signal = interruption();
   await using inbox = await existingInbox(options);
-  const erased = (asked: { readonly dryRun: boolean }): Promise<EraseReport> =>
+  const erased = (mode: { readonly dryRun: boolean }): Promise<EraseReport> =>
     underWay(signal, (progress) => {
       const onProgress = (now: EraseProgress): void => progress.show(...shown(now));
-      return eraseEntity(inbox, entity, byOf(options), { ...asked, signal, onProgress });
+      return eraseEntity(inbox, entity, byOf(options), { ...mode, signal, onProgress });
     });
 
   const found = await erased({ dryRun: true });

@@ -161,7 +161,7 @@ const LOOK_EVERY_MS = 1_000;
 
 /** Steers, and says for which receiver it waits, once for each slow try. */
 async function steerPatiently<Result>(at: string, act: Act): Promise<Result> {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let before: ReadonlySet<string> = new Set();
   let isOver = false;
   let timer: NodeJS.Timeout | undefined;
@@ -172,8 +172,8 @@ async function steerPatiently<Result>(at: string, act: Act): Promise<Result> {
     if (isOver) return;
     const keyed = new Map(waiting.map((one) => [`${one.delivery}/${one.number}`, one]));
     for (const [key, { url, type, event, number }] of keyed) {
-      if (!before.has(key) || told.has(key)) continue;
-      told.add(key);
+      if (!before.has(key) || reported.has(key)) continue;
+      reported.add(key);
       const whom = url ?? 'a receiver in code';
       tell(
         `Waiting for ${whom} to answer ${oneLine(type)} ${event} (attempt ${number}). An attempt fails after 10 s without an answer.`,
@@ -208,7 +208,7 @@ async function post({ origin, hostname, port }: URL, act: string): Promise<Answe
     throw new CommandError(message, EXIT.notFound);
   }
   const sent = seal(token, act);
-  const asked = request({
+  const outgoing = request({
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(port || 80),
     method: 'POST',
@@ -216,8 +216,8 @@ async function post({ origin, hostname, port }: URL, act: string): Promise<Answe
     agent: false,
     headers: { Origin: origin, 'Content-Type': 'text/plain', 'Content-Length': sent.length },
   });
-  asked.end(sent);
-  const opened = unseal(token, await answerOf(asked, origin), sent);
+  outgoing.end(sent);
+  const opened = unseal(token, await answerOf(outgoing, origin), sent);
   if (opened === null) {
     throw new CommandError(
       `The program at ${origin} could not read the command, so it is not the sandbox that you started there. Restart the sandbox.`,
@@ -226,9 +226,9 @@ async function post({ origin, hostname, port }: URL, act: string): Promise<Answe
   return JSON.parse(opened) as Answer;
 }
 
-async function answerOf(asked: ClientRequest, origin: string): Promise<string> {
+async function answerOf(outgoing: ClientRequest, origin: string): Promise<string> {
   try {
-    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
     return await text(response);
   } catch (failure) {
     const why = connectionFailure(failure);

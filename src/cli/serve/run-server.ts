@@ -178,15 +178,15 @@ function webhookServer({ receiver, path, handled, delivered, accepted }: Webhook
   }
 
   return createServer((request, response) => {
-    const [asked = ''] = request.url?.split('?', 1) ?? [];
-    if (asked === path) {
+    const [requested = ''] = request.url?.split('?', 1) ?? [];
+    if (requested === path) {
       void exchange(request, response);
       return;
     }
     const error = { code: 'NOT_FOUND', message: `Send deliveries to ${path}.` };
     response.writeHead(404, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error }));
     if (request.method !== 'POST') return;
-    const reason = `no webhook at ${asked}`;
+    const reason = `no webhook at ${requested}`;
     const nothing = { type: null, id: null, conflict: false, invalid: false, issue: null, unhandled: false } as const;
     delivered({ kind: 'delivery', at: new Date(), status: 404, outcome: 'rejected', ms: 0, reason, ...nothing });
   });
@@ -231,8 +231,8 @@ function observedInbox(inbox: Inbox, report: (attempt: AttemptReport) => void): 
       Object.assign(exchanges.getStore() ?? {}, { event, acceptance });
       return acceptance;
     },
-    async claim(request, limit, tell) {
-      const claimed = await inbox.claim(request, limit, tell);
+    async claim(request, limit, crashed) {
+      const claimed = await inbox.claim(request, limit, crashed);
       for (const event of claimed) {
         running.set(event.lease, { claimed: event, startedAt: performance.now(), isReported: false });
       }

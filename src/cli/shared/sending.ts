@@ -127,8 +127,8 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
   }
 
   async function nextOne(): Promise<Outgoing | null> {
-    const unheard = isGone() && silence !== null ? [silence.first] : [];
-    const [first] = [...unsent, ...unheard].toSorted((a, b) => a.share - b.share);
+    const unanswered = isGone() && silence !== null ? [silence.first] : [];
+    const [first] = [...unsent, ...unanswered].toSorted((a, b) => a.share - b.share);
     return first ?? (await items.next()).value ?? null;
   }
 

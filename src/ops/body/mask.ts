@@ -47,11 +47,11 @@ export function createMask(paths: readonly string[] = []): Mask {
     mask: (body) => (paths.length === 0 ? body : Buffer.from(masked(body, root).text)),
     maskLog: (history) => (paths.length === 0 ? history : withoutValues(history, root)),
     refusal(filter) {
-      const asked = [
+      const conditions = [
         ...(filter.body ?? []).map(({ path }) => path),
         ...(filter.merchant === undefined ? [] : ['data.merchant_id']),
       ];
-      const covered = asked.find((path) => steps.some((one) => overlaps(one, stepsOrNone(path))));
+      const covered = conditions.find((path) => steps.some((one) => overlaps(one, stepsOrNone(path))));
       return covered === undefined
         ? null
         : `${covered} is masked on this page, so you cannot search for its values here.`;

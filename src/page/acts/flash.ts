@@ -4,7 +4,7 @@ import { leftInLog } from '../../ops/erase.ts';
 /** The log after an erasure; its place here is the figure in a URL. */
 export const LOGS = [true, false, null] as const;
 
-const SAYINGS = {
+const NOTICES = {
   rerun: () => 'The event is pending again. A processor for its type will handle it.',
   discarded: () => 'The event is discarded. To handle it after all, rerun it.',
   'retried-now': () =>
@@ -32,11 +32,11 @@ const SAYINGS = {
     (different === 0
       ? '.'
       : ` with the same body, and ${number(different)} with a different body. Those did not change.`),
-} as const satisfies Sayings;
+} as const satisfies Notices;
 
-export type FlashCode = keyof typeof SAYINGS;
+export type FlashCode = keyof typeof NOTICES;
 
-export const { withFlash, flashOf } = sayings(SAYINGS);
+export const { withFlash, flashOf } = notices(NOTICES);
 
 function sentenceAfter(sentence: string | null): string {
   return sentence === null ? '' : ` ${sentence}`;
@@ -46,7 +46,7 @@ function counted(events: number): string {
   return events === 1 ? '1 event was' : `${number(events)} events were`;
 }
 
-export type Sayings = Readonly<Record<string, (figures: readonly number[]) => string>>;
+export type Notices = Readonly<Record<string, (figures: readonly number[]) => string>>;
 
 export interface Flash<Code extends string> {
   readonly withFlash: (path: string, code: Code, ...figures: readonly number[]) => string;
@@ -54,7 +54,7 @@ export interface Flash<Code extends string> {
 }
 
 /** URLs have a code and figures, because a text would let the author of a link put words on the page. */
-export function sayings<S extends Sayings>(said: S): Flash<keyof S & string> {
+export function notices<S extends Notices>(said: S): Flash<keyof S & string> {
   return {
     withFlash(path, code, ...figures) {
       const query = new URLSearchParams({ done: code, ...(figures.length > 0 && { figures: figures.join('.') }) });

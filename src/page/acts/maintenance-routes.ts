@@ -41,8 +41,8 @@ export function maintenanceRoutes(shell: Shell): void {
     const olderThanDays = Number(days);
     if (!/^\d+$/.test(days) || olderThanDays > MAX_DAYS)
       return problem(c, `The number of days must be a whole number from 0 to ${MAX_DAYS}.`);
-    const asked = valuesOf(form, 'states');
-    const states = prunableStates.filter((state) => asked.includes(state));
+    const given = valuesOf(form, 'states');
+    const states = prunableStates.filter((state) => given.includes(state));
     if (states.length === 0) return problem(c, `Select at least one state: ${prunableStates.join(', ')}.`);
     const types = valuesOf(form, 'types');
     const endpoint = fieldOf(form, 'endpoint');

@@ -204,12 +204,12 @@ function outcomeHref(base: string, outcome: Outcome, since: Date, stepMs: number
 }
 
 function outcomesTable({ steps, stepMs, now }: Span, base: string, isOver: (step: StatsStep) => boolean) {
-  const told = steps.filter((step) => OUTCOMES.some((outcome) => step[outcome] > 0));
-  if (told.length === 0) return <p>Nothing happened in this period.</p>;
+  const described = steps.filter((step) => OUTCOMES.some((outcome) => step[outcome] > 0));
+  if (described.length === 0) return <p>Nothing happened in this period.</p>;
   return (
     <DataTable
       caption="Intervals without events are omitted."
-      rows={told}
+      rows={described}
       columns={[
         [
           'from (UTC)',

@@ -15,8 +15,8 @@ type View = keyof typeof VIEWS;
 
 export function eventBody(visit: Visit, { body, conflict }: StoredEvent, href: string) {
   if (body === null && conflict === null) return <></>;
-  const asked = visit.url.searchParams.get('view') ?? '';
-  const view = Object.hasOwn(VIEWS, asked) ? (asked as View) : 'tree';
+  const chosen = visit.url.searchParams.get('view') ?? '';
+  const view = Object.hasOwn(VIEWS, chosen) ? (chosen as View) : 'tree';
   const links = Object.entries(VIEWS).map(
     ([name, label]) => [`${href}?view=${name}#body`, label, name === view] as const,
   );

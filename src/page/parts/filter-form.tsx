@@ -117,6 +117,6 @@ function textField([name, label, hint]: Input, fields: URLSearchParams, value = 
 }
 
 function typesOf(fields: URLSearchParams): readonly string[] {
-  const asked = fields.getAll('type').filter((type) => type.trim() !== '');
-  return [...new Set([...eventTypes, ...asked.slice(0, 20)])];
+  const chosen = fields.getAll('type').filter((type) => type.trim() !== '');
+  return [...new Set([...eventTypes, ...chosen.slice(0, 20)])];
 }

@@ -89,8 +89,8 @@ export function withoutEmpty({ searchParams }: URL): string | null {
 }
 
 export function pageBefore({ searchParams }: URL): number | null {
-  const asked = searchParams.get('before') ?? '';
-  return /^\d{1,15}$/.test(asked) ? Number(asked) : null;
+  const before = searchParams.get('before') ?? '';
+  return /^\d{1,15}$/.test(before) ? Number(before) : null;
 }
 
 interface LinkRowParts {

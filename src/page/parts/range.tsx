@@ -22,8 +22,8 @@ const RANGES: readonly Range[] = [
 ];
 
 export function rangeOf(url: URL, usual = HOUR.name): Range {
-  const asked = url.searchParams.get('range') ?? usual;
-  return RANGES.find(({ name }) => name === asked) ?? HOUR;
+  const chosen = url.searchParams.get('range') ?? usual;
+  return RANGES.find(({ name }) => name === chosen) ?? HOUR;
 }
 
 /** Steps begin at round times, so the bars of the past stay as they are. */

@@ -2,14 +2,14 @@ import type { MiddlewareHandler } from 'hono';
 import type { Frame, PageEnv } from '../frame.tsx';
 
 interface QueueBounds {
-  readonly atOnce: number;
-  readonly atOnceEach: number;
+  readonly concurrent: number;
+  readonly concurrentEach: number;
   readonly waiting: number;
   readonly waitingEach: number;
 }
 
 /** Searches share a thread, or the pool of the deliveries. A slow one leaves its visitor room for the overview. */
-const BOUNDS: QueueBounds = { atOnce: 4, atOnceEach: 2, waiting: 64, waitingEach: 16 };
+const BOUNDS: QueueBounds = { concurrent: 4, concurrentEach: 2, waiting: 64, waitingEach: 16 };
 const RETRY_AFTER_S = 2;
 
 interface VisitorQueue {
@@ -22,13 +22,13 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-export function visitorQueue({ atOnce, atOnceEach, waiting, waitingEach }: QueueBounds = BOUNDS): VisitorQueue {
+export function visitorQueue({ concurrent, concurrentEach, waiting, waitingEach }: QueueBounds = BOUNDS): VisitorQueue {
   const turns = new Set<{ readonly visitor: string }>();
   const queue = new Set<Waiting>();
 
   const of = (visitor: string, among: Iterable<{ readonly visitor: string }>): number =>
     [...among].filter((one) => one.visitor === visitor).length;
-  const mayBegin = (visitor: string): boolean => turns.size < atOnce && of(visitor, turns) < atOnceEach;
+  const mayBegin = (visitor: string): boolean => turns.size < concurrent && of(visitor, turns) < concurrentEach;
 
   function begin(visitor: string): () => void {
     const turn = { visitor };

@@ -81,10 +81,10 @@ export function actsOnChosen(visit: Visit, mayRetryNow: boolean, list: Child) {
 const SHORT = 500;
 
 export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, visit: Visit): Promise<ActedOn> {
-  const asked = askedByFilter(act, false, filter);
-  const { states } = asked;
+  const requested = askedByFilter(act, false, filter);
+  const { states } = requested;
   if (listed !== null && listed.next === null && !isFurther) {
-    const events = listed.events.filter((event) => mayBeDone(asked, summaryAt(event, visit.now)));
+    const events = listed.events.filter((event) => mayBeDone(requested, summaryAt(event, visit.now)));
     const found = states.filter((state) => events.some((event) => event.state === state));
     return { states: found, count: { count: events.length, more: false } };
   }
@@ -92,7 +92,7 @@ export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, 
   // No filter excludes retries that are due already, or events without a body. Bodies are read once, for the list.
   const isUntold = act === 'retry-now' || (act === 'rerun' && states.some((state) => state !== 'dead'));
   if (isUntold || filter.body !== undefined) return { states, count: null };
-  const acted = withBodies(act, searchedFor(asked, filter));
+  const acted = withBodies(act, searchedFor(requested, filter));
   const counted = isSame(acted, filter) ? listed?.count : null;
   // A long list is counted only as far as an index knows, so that the page need not wait.
   const request = { examined: isShort(listed) ? SHORT : 0 };

@@ -36,7 +36,7 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
     changesOf(inbox, figures, range.label, visit.now),
     findStuck(inbox, figures.now.oldest, visit.now, [...pauses, ...figures.unhandled.waiting]),
   ]);
-  const told = pausesToTell(pauses);
+  const reported = pausesToTell(pauses);
   const span = { steps: figures.steps, stepMs: range.stepMs, now: visit.now };
   return {
     title: 'Overview',
@@ -63,7 +63,7 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
           {/* The headline tells of the other pauses, and of types without a processor. */}
           {pausedPanel(
             visit,
-            pauses.filter((pause) => !told.includes(pause)),
+            pauses.filter((pause) => !reported.includes(pause)),
           )}
           {unhandledPanel(visit, { ...figures.unhandled, waiting: [] })}
           {waitingLongest(visit, stuck)}
@@ -121,7 +121,7 @@ function tiles({ base, now }: Visit, { totals, now: standing, redeliveryRate, si
 
 const SHOWN = 5;
 
-function waitingLongest({ base, now }: Visit, { waiting, more, causes, told }: Stuck) {
+function waitingLongest({ base, now }: Visit, { waiting, more, causes, reported }: Stuck) {
   if (waiting.length === 0) return <></>;
   const allOf = ({ entity, oldest }: Waiting): string =>
     entity === null ? eventHref(base, oldest) : eventsHref(base, { endpoint: oldest.endpoint, entity });
@@ -156,7 +156,7 @@ function waitingLongest({ base, now }: Visit, { waiting, more, causes, told }: S
             'why',
             (one) => {
               const wait = causes.get(one)?.wait ?? null;
-              if (told.has(one)) return <WaitInBrief wait={wait} base={base} now={now} />;
+              if (reported.has(one)) return <WaitInBrief wait={wait} base={base} now={now} />;
               return <WhyItWaits event={one.oldest} wait={wait} base={base} now={now} />;
             },
           ],

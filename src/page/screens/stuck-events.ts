@@ -35,7 +35,7 @@ export interface Stuck {
   readonly waiting: readonly Waiting[];
   readonly causes: ReadonlyMap<Waiting, Cause>;
   /** those that wait because of their type, which the page shows elsewhere */
-  readonly told: ReadonlySet<Waiting>;
+  readonly reported: ReadonlySet<Waiting>;
   /** wait for more than their next attempt */
   readonly blocked: Waiters;
   /** have failed, are retried, and hold up nothing */
@@ -75,7 +75,7 @@ export async function findStuck(
   });
   const toldLanes = new Set(lanes.map(laneOf));
   const causes = await causesOf(inbox, waiting, toldLanes, now);
-  const told = new Set(waiting.filter((one) => isTold(one, causes.get(one), toldLanes)));
+  const reported = new Set(waiting.filter((one) => isTold(one, causes.get(one), toldLanes)));
   const some = (isMeant: (one: Waiting) => boolean): Waiters => {
     const meant = waiting.filter(isMeant);
     return { waiting: meant, first: firstOf(meant.flatMap((one) => causes.get(one) ?? [])) };
@@ -85,19 +85,19 @@ export async function findStuck(
   return {
     waiting,
     causes,
-    told,
-    blocked: some((one) => !told.has(one) && !isRetry(one)),
-    retries: some((one) => !told.has(one) && isRetry(one)),
+    reported,
+    blocked: some((one) => !reported.has(one) && !isRetry(one)),
+    retries: some((one) => !reported.has(one) && isRetry(one)),
     more: page.next !== null,
   };
 }
 
 /** Without a cause, only its type is known. */
-function isTold({ oldest }: Waiting, cause: Cause | undefined, told: ReadonlySet<string>): boolean {
-  if (cause === undefined) return told.has(laneOf(oldest));
+function isTold({ oldest }: Waiting, cause: Cause | undefined, reported: ReadonlySet<string>): boolean {
+  if (cause === undefined) return reported.has(laneOf(oldest));
   const { event, wait } = cause;
-  if (wait?.reason === 'behind') return wait.blocker.runningSince === null && told.has(laneOf(wait.blocker.event));
-  return OF_A_LANE.has(wait?.reason) && told.has(laneOf(event));
+  if (wait?.reason === 'behind') return wait.blocker.runningSince === null && reported.has(laneOf(wait.blocker.event));
+  return OF_A_LANE.has(wait?.reason) && reported.has(laneOf(event));
 }
 
 const GOES_ON: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['later', 'next', 'running']);
@@ -126,13 +126,13 @@ function laneOf({ endpoint, type }: Pick<EventSummary, 'endpoint' | 'type'>): st
 async function causesOf(
   inbox: AnyInbox,
   waiting: readonly Waiting[],
-  told: ReadonlySet<string>,
+  reported: ReadonlySet<string>,
   now: Date,
 ): Promise<Stuck['causes']> {
-  const untold = waiting.filter(({ oldest }) => !told.has(laneOf(oldest)));
+  const untold = waiting.filter(({ oldest }) => !reported.has(laneOf(oldest)));
   const failed = waiting.filter(({ hasFailed }) => hasFailed);
   const ofLanes = [...new Map(failed.toReversed().map((one) => [laneOf(one.oldest), one])).values()];
-  const asked = [
+  const examined = [
     ...new Set([
       ...waiting.slice(0, ASKED),
       ...untold.slice(0, ASKED),
@@ -140,9 +140,9 @@ async function causesOf(
       ...ofLanes.slice(-LANES_ASKED),
     ]),
   ];
-  const keys = asked.map(({ oldest: { endpoint, id } }) => ({ endpoint, id }));
-  const waits = asked.length === 0 ? [] : await operationsOf(inbox).waits(keys, now.getTime());
-  return new Map(asked.map((one, n) => [one, { event: one.oldest, wait: waits[n] ?? null }]));
+  const keys = examined.map(({ oldest: { endpoint, id } }) => ({ endpoint, id }));
+  const waits = examined.length === 0 ? [] : await operationsOf(inbox).waits(keys, now.getTime());
+  return new Map(examined.map((one, n) => [one, { event: one.oldest, wait: waits[n] ?? null }]));
 }
 
 function heldUpBy({ event, wait }: Cause): { readonly event: EventSummary; readonly count: number } {

@@ -56,8 +56,8 @@ function wholeOf(form: FormData, name: string): number {
 const ACCOUNT_ACTS: Acts = {
   '/keys': ({ sandbox, form }) => {
     const expires = fieldOf(form, 'expires');
-    const asked = valuesOf(form, 'permissions');
-    const permissions = PERMISSIONS.filter((permission) => asked.includes(permission));
+    const chosen = valuesOf(form, 'permissions');
+    const permissions = PERMISSIONS.filter((permission) => chosen.includes(permission));
     if (permissions.length === 0) throw new FormError('Select at least one permission.');
     const expiresAt = expires === '' ? null : new Date(sandbox.now().getTime() + durationMs(expires));
     const created = sandbox.keys.create({ name: fieldOf(form, 'name').slice(0, MOST_NAME), permissions, expiresAt });
@@ -120,8 +120,8 @@ const MOST_NAME = 200;
 
 /** `null` if all are chosen, which includes types of later versions. */
 function eventsOf(form: FormData): readonly EventType[] | null {
-  const asked = valuesOf(form, 'events');
-  const events = eventTypes.filter((type) => asked.includes(type));
+  const chosen = valuesOf(form, 'events');
+  const events = eventTypes.filter((type) => chosen.includes(type));
   if (events.length === 0) throw new FormError('Select at least one event type.');
   return events.length === eventTypes.length ? null : events;
 }

@@ -21,8 +21,8 @@ const STATES: readonly DeliveryState[] = ['waiting', 'dead', 'delivered', 'dropp
 
 export function deliveriesScreen(visit: SandboxVisit): Screen {
   const { sandbox, base, url, now } = visit;
-  const asked = url.searchParams.get('state');
-  const state = STATES.find((one) => one === asked) ?? null;
+  const chosen = url.searchParams.get('state');
+  const state = STATES.find((one) => one === chosen) ?? null;
   const endpoint = url.searchParams.get('endpoint');
   const before = pageBefore(url);
   const filter = {

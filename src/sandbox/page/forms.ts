@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout } from '../../host/real-timers.ts';
 import { age, number, plural } from '../../ops/words/format.ts';
-import { sayings, type Sayings } from '../../page/acts/flash.ts';
+import { notices, type Notices } from '../../page/acts/flash.ts';
 import type { Frame, PageContext } from '../../page/frame.tsx';
 import { fieldOf, postedForm, fieldsOf } from '../../page/safety/posted-form.ts';
 import type { Screen } from '../../page/visit.ts';
@@ -61,7 +61,7 @@ export interface Outcome {
   readonly once?: (visit: SandboxVisit) => Screen;
 }
 
-export type Act = (asked: Asked) => Outcome | Promise<Outcome>;
+export type Act = (request: Asked) => Outcome | Promise<Outcome>;
 
 /** The message says what to change in the form, and is a full sentence. */
 export class FormError extends Error {
@@ -115,7 +115,7 @@ export function onceEach(
   };
 }
 
-const SAYINGS = {
+const NOTICES = {
   again: () => 'The form was submitted twice, but took effect only once.',
   moved: () => 'The status of the order was changed. The event about the change will be delivered.',
   retrying: () => 'The delivery will be retried. If the clock is frozen, this happens when you advance it.',
@@ -138,8 +138,8 @@ const SAYINGS = {
     'The clock is still advancing, because receivers have not answered yet. It continues even if you leave this page.',
   'fault-added': () => 'The fault was added.',
   'faults-removed': () => 'The fault was cleared.',
-} as const satisfies Sayings;
+} as const satisfies Notices;
 
-type SayingCode = keyof typeof SAYINGS;
+type SayingCode = keyof typeof NOTICES;
 
-export const { withFlash, flashOf } = sayings(SAYINGS);
+export const { withFlash, flashOf } = notices(NOTICES);

@@ -108,8 +108,8 @@ function usd(amount: number): string {
 
 export function ordersScreen(visit: SandboxVisit): Screen {
   const { sandbox, base, url, now } = visit;
-  const asked = url.searchParams.get('status');
-  const status = ORDER_STATUSES.find((one) => one === asked) ?? null;
+  const chosen = url.searchParams.get('status');
+  const status = ORDER_STATUSES.find((one) => one === chosen) ?? null;
   const before = url.searchParams.get('before');
   const filter = { ...(status !== null && { status }), ...(before !== null && { before }) };
   const list = (limit: number) => sandbox.orders.list(limit, filter);

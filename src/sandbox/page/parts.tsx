@@ -65,8 +65,8 @@ export function moveButtons(visit: SandboxVisit, { id, status, moves }: OrderSum
 const PAGE = 50;
 
 export function pageOfAll<T>({ url, base }: SandboxVisit, path: string, all: readonly T[]) {
-  const asked = url.searchParams.get('from') ?? '';
-  const from = /^\d{1,9}$/.test(asked) ? Number(asked) : 0;
+  const given = url.searchParams.get('from') ?? '';
+  const from = /^\d{1,9}$/.test(given) ? Number(given) : 0;
   const next = from + PAGE;
   const older = next < all.length && <OlderLink href={`${base}${path}?from=${next}`} />;
   return { rows: all.slice(from, next), older };

@@ -246,7 +246,14 @@ it('says since when some are dead, whichever group they are in', () => {
   );
   const changes = { types: [], release: null };
   const none = { waiting: [], first: null };
-  const stuck = { waiting: [], causes: new Map(), told: new Set<Waiting>(), blocked: none, retries: none, more: false };
+  const stuck = {
+    waiting: [],
+    causes: new Map(),
+    reported: new Set<Waiting>(),
+    blocked: none,
+    retries: none,
+    more: false,
+  };
   const [told] = troublesOf({ ...dead, groups, warnings: [], changes, pauses: [], stuck });
   expect(told).toMatchObject({ since: ago(300) });
 });

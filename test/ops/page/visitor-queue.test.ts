@@ -6,7 +6,7 @@ import { orderEvent, store } from '../../helpers/order-event.ts';
 import { ADA, openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
 import { bulkOf, stubVisit } from './stub-visit.ts';
 
-const BOUNDS = { atOnce: 3, atOnceEach: 2, waiting: 5, waitingEach: 3 };
+const BOUNDS = { concurrent: 3, concurrentEach: 2, waiting: 5, waitingEach: 3 };
 
 describe('the queue of those who look something up', () => {
   const never = new AbortController().signal;
