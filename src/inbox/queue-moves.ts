@@ -1,7 +1,6 @@
 import { wallTime } from '../host/real-timers.ts';
 import type { Inbox } from './contract.ts';
 import type { Acceptance, EventKey, IncomingEvent } from './event.ts';
-import { runNow } from './operation.ts';
 import { mayBeDue } from './pending-events.ts';
 import {
   accept,
@@ -29,10 +28,10 @@ const moves = {
     accept(store, event, start && { ...start, now: start.now + ms }),
 
   claim: (store: SyncStore, ms: number, request: NumberedClaim, limit: number, newestSeq: number | null) =>
-    runNow(claimDue(store, claimedLater(request, ms), limit, newestSeq)),
+    claimDue(store, claimedLater(request, ms), limit, newestSeq),
 
   claimOne: (store: SyncStore, ms: number, key: EventKey, request: NumberedClaim) =>
-    runNow(claimOne(store, key, claimedLater(request, ms))),
+    claimOne(store, key, claimedLater(request, ms)),
 
   renew: (store: SyncStore, ms: number, leases: readonly Lease[], now: number, leaseMs: number, isClosing: boolean) =>
     renewLeases(store, leases, now + ms, leaseMs, isClosing),
@@ -53,7 +52,7 @@ const moves = {
     processor: ProcessorIdentity | undefined,
   ) {
     const before = ignoreBefore === null ? null : ignoreBefore + Math.min(0, ms);
-    return runNow(announce(store, scope, now + ms, before, from, processor));
+    return announce(store, scope, now + ms, before, from, processor);
   },
 
   leave: (store: SyncStore, _: number, processor: string) => store.forgetProcessor(processor),

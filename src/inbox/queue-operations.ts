@@ -1,6 +1,5 @@
 import { TransactionError } from '../errors.ts';
 import type { Acceptance, EventKey, IncomingEvent } from './event.ts';
-import { runNow, wait, type Operation } from './operation.ts';
 import {
   countDelivery,
   firstStateOf,
@@ -49,17 +48,7 @@ import {
 import { eventsToUnpark } from './rules/entity-order.ts';
 import { mayRerun, type Content, type EventToRerun } from './rules/decide-act.ts';
 import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
-import type {
-  Answer,
-  Candidate,
-  ClaimState,
-  Mode,
-  NewLease,
-  NextInQueue,
-  Queue,
-  SizedEvent,
-  Store,
-} from './rules/store.ts';
+import type { Candidate, ClaimState, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
 import type { Counting } from './rules/counted.ts';
 import type {
   Announced,
@@ -75,26 +64,18 @@ import type {
 } from './work.ts';
 
 /** Processors, their types and the events that wait for them. */
-export interface Announcements<M extends Mode> {
-  noteScope(scope: Scope, now: number): Answer<M, void>;
+export interface Announcements {
+  noteScope(scope: Scope, now: number): void;
   /** Also forgets processors that were last seen by `seenBy`. */
-  noteProcessor(processor: NotedProcessor, seenBy: number): Answer<M, void>;
-  indexArrivals(now: number): Answer<M, unknown>;
-  parkedAfter(seq: number, limit: number, handledSince: number): Answer<M, readonly ParkedEvent[]>;
+  noteProcessor(processor: NotedProcessor, seenBy: number): void;
+  indexArrivals(now: number): unknown;
+  parkedAfter(seq: number, limit: number, handledSince: number): readonly ParkedEvent[];
   /** Leaves out endpoints at which a processor has handled every type since `gone`. */
-  readyTypes(
-    endpoints: Scope['endpoints'],
-    from: TypePosition,
-    gone: number,
-    limit: number,
-  ): Answer<M, readonly ReadyType[]>;
-  waitingOf(types: readonly ReadyType[], dueBy: number, limit: number): Answer<M, WaitingEvents>;
+  readyTypes(endpoints: Scope['endpoints'], from: TypePosition, gone: number, limit: number): readonly ReadyType[];
+  waitingOf(types: readonly ReadyType[], dueBy: number, limit: number): WaitingEvents;
   /** Also counts them. */
-  ignore(events: readonly WaitingEvent[], now: number): Answer<M, void>;
-  nextInQueues(queues: readonly Queue[], handledSince: number): Answer<M, readonly NextInQueue[]>;
-}
-
-export interface SyncAnnouncements extends Announcements<'sync'> {
+  ignore(events: readonly WaitingEvent[], now: number): void;
+  nextInQueues(queues: readonly Queue[], handledSince: number): readonly NextInQueue[];
   forgetProcessor(name: string): void;
   processorsAfter(since: number): readonly NotedProcessor[];
   handledTypes(): readonly HandledType[];
@@ -107,7 +88,7 @@ export interface SyncAnnouncements extends Announcements<'sync'> {
  * An engine that answers immediately. Each operation loads events, lets a plan decide, and saves the changes, in its
  * caller's transaction.
  */
-export interface SyncStore extends Store<'sync'>, SyncAnnouncements, Counting {
+export interface SyncStore extends Store<'sync'>, Announcements, Counting {
   ahead(event: IncomingEvent): Ahead;
   insert(event: IncomingEvent, first: FirstState, lease?: NewLease): Lease | null;
   known(key: EventKey): KnownEvent;
@@ -128,71 +109,68 @@ export interface ClaimStep<Claimed> {
   readonly newestSeq: number | null;
 }
 
-export function* claimDue(
-  store: Store<Mode>,
+export function claimDue(
+  store: SyncStore,
   request: NumberedClaim,
   limit: number,
   newest: number | null = null,
-): Operation<ClaimStep<readonly ClaimedEvent[]>> {
-  const { state, crashed } = yield* startClaim(store, request);
+): ClaimStep<readonly ClaimedEvent[]> {
+  const { state, crashed } = startClaim(store, request);
   if (state === 'more') return { step: 'more', crashed, newestSeq: newest };
   // The oldest event of an entity may have arrived last, so all are indexed before any is claimed.
-  const newestSeq = newest ?? (yield* wait(store.newestSeq()));
-  if (yield* wait(store.indexNew(request.now, newestSeq))) return { step: 'more', crashed, newestSeq };
+  const newestSeq = newest ?? store.newestSeq();
+  if (store.indexNew(request.now, newestSeq)) return { step: 'more', crashed, newestSeq };
   const plan = new ClaimPlan(request, limit, state);
   const claimed: ClaimedEvent[] = [];
   for (let asked = plan.toLoad(); asked !== null; asked = plan.toLoad()) {
-    const { claimed: chosen, parked } = plan.choose(yield* wait(store.due(asked)));
-    if (parked.length > 0) yield* wait(store.apply([{ kind: 'parked', seqs: parked }]));
-    claimed.push(...(yield* give(store, chosen, leaseOf(request, { exclusive: true }))));
+    const { claimed: chosen, parked } = plan.choose(store.due(asked));
+    if (parked.length > 0) store.apply([{ kind: 'parked', seqs: parked }]);
+    claimed.push(...give(store, chosen, leaseOf(request, { exclusive: true })));
   }
   return { step: claimed.length === 0 && plan.isCutShort ? 'more' : claimed, crashed, newestSeq };
 }
 
-export function* claimOne(
-  store: Store<Mode>,
+export function claimOne(
+  store: SyncStore,
   key: EventKey,
   request: NumberedClaim,
-): Operation<Omit<ClaimStep<ClaimedEvent | 'busy' | 'settled'>, 'newestSeq'>> {
-  const { state, crashed } = yield* startClaim(store, request, key);
+): Omit<ClaimStep<ClaimedEvent | 'busy' | 'settled'>, 'newestSeq'> {
+  const { state, crashed } = startClaim(store, request, key);
   if (state === 'more') return { step: 'more', crashed };
-  const event = yield* wait(store.eventToRun(key));
-  // A type may have been paused while this claim waited for the event.
-  const { pauses } = store.mayWait ? yield* wait(store.claimState()) : state;
-  const decision = planOne(event, request, pauses);
+  const event = store.eventToRun(key);
+  const decision = planOne(event, request, state.pauses);
   if (event === undefined || decision !== 'run') return { step: decision === 'busy' ? 'busy' : 'settled', crashed };
-  const [claimed = 'settled' as const] = yield* give(store, [event], leaseOf(request, { exclusive: false }));
+  const [claimed = 'settled' as const] = give(store, [event], leaseOf(request, { exclusive: false }));
   return { step: claimed, crashed };
 }
 
-function* startClaim(
-  store: Store<Mode>,
+function startClaim(
+  store: SyncStore,
   request: NumberedClaim,
   onlyFor?: EventKey,
-): Operation<{ readonly state: ClaimState | 'more'; readonly crashed: readonly CrashedEvent[] }> {
+): { readonly state: ClaimState | 'more'; readonly crashed: readonly CrashedEvent[] } {
   const asked = leasesOf(request, onlyFor);
-  let start = yield* wait(store.startClaim(asked));
+  let start = store.startClaim(asked);
   let isBehind = false;
   if (start.isSetBack) {
-    isBehind = (yield* wait(store.followClock(request))) && onlyFor === undefined;
-    start = yield* wait(store.startClaim(asked));
+    isBehind = store.followClock(request) && onlyFor === undefined;
+    start = store.startClaim(asked);
   } else {
-    yield* wait(store.noteTime(request.now));
+    store.noteTime(request.now);
   }
   const { changes, crashed, more } = planLeases(start, request);
-  yield* wait(store.apply(changes));
+  store.apply(changes);
   if (more || isBehind) return { state: 'more', crashed };
-  const isCurrent = changes.length === 0 && asked.lostClaims.length === 0;
-  return { state: isCurrent ? start : yield* wait(store.claimState()), crashed };
+  return { state: changes.length === 0 ? start : store.claimState(), crashed };
 }
 
-function* give(
-  store: Store<Mode>,
+function give(
+  store: SyncStore,
   events: readonly (Candidate & { readonly isSuperseded: boolean })[],
   lease: NewLease,
-): Operation<readonly ClaimedEvent[]> {
+): readonly ClaimedEvent[] {
   if (events.length === 0) return [];
-  const leased = yield* wait(store.lease(events, lease));
+  const leased = store.lease(events, lease);
   return leased.map((event, at) => ({ ...event, superseded: events[at]?.isSuperseded === true }));
 }
 
@@ -250,20 +228,15 @@ function acceptNew(store: SyncStore, event: IncomingEvent, start: NumberedStart 
 function acceptAgain(store: SyncStore, event: IncomingEvent): Acceptance {
   const { acceptance, change } = planAgain(unchanged(store.known(event)), event);
   store.saveAgain(change);
-  runNow(unparkNext(store, change.left, event.receivedAt));
+  unparkNext(store, change.left, event.receivedAt);
   return acceptance;
 }
 
-function* unparkNext(
-  store: Pick<Store<Mode> & Announcements<Mode>, 'apply' | 'nextInQueues'>,
-  left: readonly Queue[],
-  now: number,
-  budget = new Budget(),
-): Operation<void> {
+function unparkNext(store: SyncStore, left: readonly Queue[], now: number, budget = new Budget()): void {
   const queues = left.filter(({ entity }) => entity !== null);
   if (queues.length === 0) return;
-  const seqs = eventsToUnpark(yield* wait(store.nextInQueues(queues, seenSince(now))), budget);
-  if (seqs.length > 0) yield* wait(store.apply([{ kind: 'unparked', seqs }]));
+  const seqs = eventsToUnpark(store.nextInQueues(queues, seenSince(now)), budget);
+  if (seqs.length > 0) store.apply([{ kind: 'unparked', seqs }]);
 }
 
 export function rerun(
@@ -287,39 +260,39 @@ export function prune(store: SyncStore, endpoints: Scope['endpoints'], before: n
   return events.length;
 }
 
-export function* announce(
-  store: Pick<Store<Mode>, 'noteTime' | 'apply'> & Announcements<Mode>,
+export function announce(
+  store: SyncStore,
   scope: Scope,
   now: number,
   ignoreBefore: number | null,
   sweep: Sweep,
   processor?: ProcessorIdentity,
-): Operation<Announced & { readonly sweep: Sweep }> {
-  yield* wait(store.noteTime(now));
-  yield* wait(store.noteScope(scope, now));
+): Announced & { readonly sweep: Sweep } {
+  store.noteTime(now);
+  store.noteScope(scope, now);
   if (processor !== undefined) {
-    yield* wait(store.noteProcessor({ ...processor, ...scope, seenAt: now }, seenSince(now)));
+    store.noteProcessor({ ...processor, ...scope, seenAt: now }, seenSince(now));
   }
-  yield* wait(store.indexArrivals(now));
+  store.indexArrivals(now);
   const budget = new Budget();
   let { parked } = sweep;
   if (parked !== null) {
-    const plan = planParked(yield* wait(store.parkedAfter(parked, PARKED_BATCH, seenSince(now))), budget);
-    yield* wait(store.apply([{ kind: 'unparked', seqs: plan.unpark }]));
-    yield* unparkNext(store, plan.queues, now, budget);
+    const plan = planParked(store.parkedAfter(parked, PARKED_BATCH, seenSince(now)), budget);
+    store.apply([{ kind: 'unparked', seqs: plan.unpark }]);
+    unparkNext(store, plan.queues, now, budget);
     ({ parked } = plan);
   }
   if (ignoreBefore === null || sweep.ignoring === null) return announced([], { parked, ignoring: null });
   const gone = goneSince(now, ignoreBefore);
-  const ready = yield* wait(store.readyTypes(scope.endpoints, sweep.ignoring, gone, TYPES_BATCH));
+  const ready = store.readyTypes(scope.endpoints, sweep.ignoring, gone, TYPES_BATCH);
   const types = typesToIgnore(ready, now, ignoreBefore);
   const { events, left, ignored, ignoring } = planIgnore(
     ready,
-    yield* wait(store.waitingOf(types, ignoreBefore, IGNORE_BATCH)),
+    store.waitingOf(types, ignoreBefore, IGNORE_BATCH),
     budget,
   );
-  yield* wait(store.ignore(events, now));
-  yield* unparkNext(store, left, now);
+  store.ignore(events, now);
+  unparkNext(store, left, now);
   return announced(ignored, { parked, ignoring });
 }
 

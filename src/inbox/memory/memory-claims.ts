@@ -107,7 +107,6 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
   }
 
   return {
-    mayWait: false,
     ahead(event) {
       return {
         isCrowded: entries.all.filter(({ isFresh }) => isFresh).length >= MANY_FRESH,

@@ -1,4 +1,4 @@
-import type { SyncAnnouncements, SyncStore } from '../queue-operations.ts';
+import type { Announcements, SyncStore } from '../queue-operations.ts';
 import { firstStateOf, hashOf } from '../rules/accept.ts';
 import { isAmong, isInScope, wasSeenAfter, type HandledType, type ReadyType } from '../rules/processors.ts';
 import { memoryClaims } from './memory-claims.ts';
@@ -68,7 +68,7 @@ export function memoryStore(entries: Entries): SyncStore {
 function memoryAnnouncements(
   entries: Entries,
   handling: MemoryHandling,
-): Omit<SyncAnnouncements, 'indexArrivals' | 'nextInQueues'> {
+): Omit<Announcements, 'indexArrivals' | 'nextInQueues'> {
   return {
     noteScope({ endpoints, types, named = [] }, now) {
       for (const endpoint of endpoints === '*' ? ['*'] : endpoints) {

@@ -2,11 +2,9 @@ import { InboxUnavailableError } from '../../errors.ts';
 import type { EventKey } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
 import { isRunning, planSettle } from '../rules/attempt.ts';
-import { runAsync, type Operation } from '../operation.ts';
-import { claimDue as claimEvents, claimOne, type ClaimStep } from '../queue-operations.ts';
-import type { NumberedClaim } from '../rules/claim.ts';
+import { ClaimPlan, leaseOf, planOne, leasesOf, planLeases, type NumberedClaim } from '../rules/claim.ts';
 import { seenSince } from '../rules/processors.ts';
-import type { Store as RuleStore } from '../rules/store.ts';
+import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
 import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, TellCrashed, Settlement } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable } from './driver/faults.ts';
@@ -14,32 +12,80 @@ import type { Session } from './driver/session.ts';
 import { isSame, postgresStore } from './engine/postgres-store.ts';
 import type { Store } from './store.ts';
 
+type AsyncStore = RuleStore<'async'>;
+type Step<T> = T | 'more';
+
+/** Does the same as `claimDue` in queue-operations.ts, with `await`. */
 export function claimDue(
   store: Store,
-  request: ClaimRequest,
+  asked: ClaimRequest,
   limit: number,
   tell: TellCrashed,
 ): Promise<readonly ClaimedEvent[]> {
-  return inSteps(store, request, tell, (engine, request) => claimEvents(engine, request, limit));
+  return inSteps(store, asked, tell, async (place, request, crashed) => {
+    const state = await startClaim(place, request, crashed);
+    if (state === 'more') return 'more';
+    const plan = new ClaimPlan(request, limit, state);
+    const claimed: ClaimedEvent[] = [];
+    for (let due = plan.toLoad(); due !== null; due = plan.toLoad()) {
+      const { claimed: chosen, parked } = plan.choose(await place.due(due));
+      if (parked.length > 0) await place.apply([{ kind: 'parked', seqs: parked }]);
+      claimed.push(...(await give(place, chosen, leaseOf(request, { exclusive: true }))));
+    }
+    return claimed.length === 0 && plan.isCutShort ? 'more' : claimed;
+  });
 }
 
 export async function claimByKey(
   store: Store,
   key: EventKey,
-  request: ClaimRequest,
+  asked: ClaimRequest,
   tell: TellCrashed,
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
-  let notClaimed: 'busy' | 'settled' = 'settled';
-  const [claimed] = await inSteps(store, request, tell, function* (engine, request) {
-    const { step, crashed } = yield* claimOne(engine, key, request);
-    if (typeof step !== 'string') return { step: [step], crashed };
-    if (step !== 'more') notClaimed = step;
-    return { step: step === 'more' ? step : [], crashed };
+  let isBusy = false;
+  const [claimed] = await inSteps(store, asked, tell, async (place, request, crashed) => {
+    const state = await startClaim(place, request, crashed, key);
+    if (state === 'more') return 'more';
+    const event = await place.eventToRun(key);
+    // A type may have been paused while this claim waited for the slot of its event.
+    const decision = planOne(event, request, (await place.claimState()).pauses);
+    isBusy = decision === 'busy';
+    return event === undefined || decision !== 'run'
+      ? []
+      : give(place, [event], leaseOf(request, { exclusive: false }));
   });
-  return claimed ?? notClaimed;
+  return claimed ?? (isBusy ? 'busy' : 'settled');
 }
 
-type Claims = Pick<ClaimStep<readonly ClaimedEvent[]>, 'step' | 'crashed'>;
+async function startClaim(
+  place: AsyncStore,
+  request: NumberedClaim,
+  crashed: CrashedEvent[],
+  onlyFor?: EventKey,
+): Promise<ClaimState | 'more'> {
+  const asked = leasesOf(request, onlyFor);
+  let start = await place.startClaim(asked);
+  if (start.isSetBack) {
+    await place.followClock(request);
+    start = await place.startClaim(asked);
+  }
+  const plan = planLeases(start, request);
+  await place.apply(plan.changes);
+  crashed.push(...plan.crashed);
+  if (plan.more) return 'more';
+  const isCurrent = plan.changes.length === 0 && asked.lostClaims.length === 0;
+  return isCurrent ? start : place.claimState();
+}
+
+async function give(
+  place: AsyncStore,
+  events: readonly (Candidate & { readonly isSuperseded: boolean })[],
+  lease: NewLease,
+): Promise<readonly ClaimedEvent[]> {
+  if (events.length === 0) return [];
+  const leased = await place.lease(events, lease);
+  return leased.map((event, at) => ({ ...event, superseded: events[at]?.isSuperseded === true }));
+}
 
 /**
  * Runs a claim in as many transactions as it needs. If the answer to a COMMIT is lost, looks for its leases, because
@@ -49,28 +95,28 @@ async function inSteps(
   store: Store,
   asked: ClaimRequest,
   tell: TellCrashed,
-  claim: (engine: RuleStore<'async'>, request: NumberedClaim) => Operation<Claims>,
+  work: (place: AsyncStore, request: NumberedClaim, crashed: CrashedEvent[]) => Promise<Step<readonly ClaimedEvent[]>>,
 ): Promise<readonly ClaimedEvent[]> {
   const times = store.time.asked();
   for (;;) {
     let claimed: readonly ClaimedEvent[] = [];
-    let crashed: readonly CrashedEvent[] = [];
+    let crashed: CrashedEvent[] = [];
     let mayBeCommitted = false;
     const step = await store.claims.claim(
       asked,
       (numbered) =>
-        store.database.transaction<Claims['step']>({
+        store.database.transaction<Step<readonly ClaimedEvent[]>>({
           before: (session) => store.writeAt(session, asked.now, times),
           async work(session) {
             const { number, lostClaims } = numbered;
             // An earlier try may be committed: this one releases its leases, as the next claim would.
             const lost = mayBeCommitted ? [...lostClaims, number] : lostClaims;
             const request = onDatabaseClock(times, { ...numbered, lostClaims: lost });
-            const result = await runAsync(claim(postgresStore(store.within(session)), request));
-            ({ crashed } = result);
-            claimed = result.step === 'more' ? [] : result.step;
+            crashed = [];
+            const result = await work(postgresStore(store.within(session)), request, crashed);
+            claimed = result === 'more' ? [] : result;
             mayBeCommitted ||= claimed.length > 0 || crashed.length > 0;
-            return result.step;
+            return result;
           },
           async wasDone(session) {
             const leases = claimed.map(({ lease }) => lease);

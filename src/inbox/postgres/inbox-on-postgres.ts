@@ -4,7 +4,6 @@ import type { Inbox, Operations } from '../contract.ts';
 import type { Acceptance, EventKey, IncomingEvent, StoredEvent } from '../event.ts';
 import { runUpkeep } from '../operator/turns.ts';
 import { PING_LIMIT_MS } from '../ping.ts';
-import { mayBeDue, pendingListeners } from '../pending-events.ts';
 import type { NumberedStart } from '../rules/claim.ts';
 import type { Settled, StartRequest } from '../work.ts';
 import { GroupCommit } from '../group-commit.ts';
@@ -56,7 +55,11 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const store = storeOn(source, settings);
   const { claims, database } = store;
 
-  const { notify, onPending } = pendingListeners();
+  const listeners = new Set<() => void>();
+  const notify = (): void => {
+    for (const listener of listeners) listener();
+  };
+
   const wakeUp = listenAt === null ? null : new WakeUp(database, listenAt, settings.schema, notify);
   const stored = (): void => {
     notify();
@@ -140,7 +143,8 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       const acceptance = await (start === undefined
         ? submitted(arrivalOf(event), deadline)
         : started(event, deadline, start));
-      if (mayBeDue(acceptance)) stored();
+      const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
+      if (isWaiting || acceptance.replaced) stored();
       return acceptance;
     },
     get: (key) => asked(() => eventOf(store, key)),
@@ -164,7 +168,8 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     prune: (endpoints, processedBefore, limit) => asked(() => prune(endpoints, processedBefore, limit)),
     onPending(listener) {
       wakeUp?.listen();
-      return onPending(listener);
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     operations,
     async upkeep(how) {

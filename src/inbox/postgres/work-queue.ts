@@ -1,30 +1,45 @@
 import { logOf } from '../rules/attempt.ts';
 import { Budget, withinBudget } from '../rules/budget.ts';
-import { runAsync } from '../operation.ts';
-import { announce } from '../queue-operations.ts';
 import {
-  continuedSweeps,
-  ignoredTypes as ignoredReport,
+  announced,
+  IGNORE_BATCH,
+  PARKED_BATCH,
+  planIgnore,
+  planParked,
+  TYPES_BATCH,
+  typesToIgnore,
+  WHOLE_SWEEP,
+  type Sweep,
+  goneSince,
   processorsSeen,
   seenSince,
+  ignoredTypes as ignoredReport,
   unhandledTypes,
 } from '../rules/processors.ts';
+import type { Queue } from '../rules/store.ts';
+import { eventsToUnpark } from '../rules/entity-order.ts';
 import { postgresStore } from './engine/postgres-store.ts';
 import { openLanes, pausesIn } from '../rules/pauses.ts';
 import { mayRerun } from '../rules/decide-act.ts';
 import type { EventKey } from '../event.ts';
-import type { Attempt, Scope, WorkQueue } from '../work.ts';
+import type { Announced, Attempt, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import {
-  announcementsOf,
   handledTypes,
   ignoredTypes,
   isAnyProcessorThere,
+  noteProcessor,
+  noteScope,
+  parkedAfter,
   pendingTypes,
   processorsAfter,
+  readyTypes,
+  waitingOf,
 } from './engine/announcements.ts';
+import { nextInQueues } from './engine/entity-queue.ts';
 import { lanesOf, pausesOf, READY, readyEndpoints } from './engine/due-events.ts';
 import { eventToRerun, prunable, toPending } from './engine/settled-events.ts';
 import { toKey } from './sql/tables.ts';
+import type { Transaction } from './engine/transaction.ts';
 import { writeTogether } from './sql/statements.ts';
 import type { Store } from './store.ts';
 
@@ -44,7 +59,7 @@ type Part = Pick<
 
 export function workQueue(store: Store): Part {
   const { database, t, moves, time, read, within, writeAt } = store;
-  const sweepOn = continuedSweeps();
+  const sweeps = new Map<string, Sweep>();
 
   return {
     async renew(leases, now, leaseMs, isClosing) {
@@ -61,20 +76,20 @@ export function workQueue(store: Store): Part {
       });
     },
     nextDue: (scope) => nextDue(store, scope),
-    announce(scope, now, ignoreBefore, processor) {
+    async announce(scope, now, ignoreBefore, processor) {
+      const whose = JSON.stringify(scope);
+      const from = sweeps.get(whose) ?? WHOLE_SWEEP;
       const times = time.asked();
-      return sweepOn(scope, (from) =>
-        database.transaction({
-          before: (session) => writeAt(session, now, times),
-          work(session) {
-            const transaction = within(session);
-            const engine = { ...postgresStore(transaction), ...announcementsOf(transaction) };
-            const before = ignoreBefore === null ? null : times.toDatabase(ignoreBefore);
-            const who = processor && { ...processor, startedAt: times.toDatabase(processor.startedAt) };
-            return runAsync(announce(engine, scope, times.toDatabase(now), before, from, who));
-          },
-        }),
-      );
+      const { sweep, ignored, more } = await database.transaction({
+        before: (session) => writeAt(session, now, times),
+        work(session) {
+          const before = ignoreBefore === null ? null : times.toDatabase(ignoreBefore);
+          const who = processor && { ...processor, startedAt: times.toDatabase(processor.startedAt) };
+          return announce(within(session), scope, times.toDatabase(now), before, from, who);
+        },
+      });
+      sweeps.set(whose, sweep);
+      return { ignored, more };
     },
     leave: (processor) =>
       database.transaction({
@@ -130,6 +145,65 @@ export function workQueue(store: Store): Part {
         },
       }),
   };
+}
+
+/** Does the same as `announce` in queue-operations.ts, with `await`. */
+async function announce(
+  transaction: Transaction,
+  scope: Scope,
+  now: number,
+  ignoreBefore: number | null,
+  sweep: Sweep,
+  processor?: ProcessorIdentity,
+): Promise<Announced & { readonly sweep: Sweep }> {
+  const { session, moves, counts } = transaction;
+  await noteScope(transaction, scope, now);
+  if (processor !== undefined) {
+    await noteProcessor(transaction, { ...processor, ...scope, seenAt: now }, seenSince(now));
+  }
+  await session.run(moves.indexNew('$1'), [now]);
+  const budget = new Budget();
+  let parked: Sweep['parked'] = null;
+  if (sweep.parked !== null) {
+    const found = await parkedAfter(transaction, sweep.parked, PARKED_BATCH, seenSince(now));
+    const plan = planParked(found, budget);
+    await unpark(transaction, plan.unpark, plan.queues, now);
+    ({ parked } = plan);
+  }
+  if (ignoreBefore === null || sweep.ignoring === null) return announced([], { parked, ignoring: null });
+  const ready = await readyTypes(
+    transaction,
+    scope.endpoints,
+    sweep.ignoring,
+    goneSince(now, ignoreBefore),
+    TYPES_BATCH,
+  );
+  const types = typesToIgnore(ready, now, ignoreBefore);
+  const plan = planIgnore(ready, await waitingOf(transaction, types, ignoreBefore, IGNORE_BATCH), budget);
+  if (plan.events.length > 0) {
+    await session.run(
+      moves.toIgnored(
+        plan.events.map(({ seq }) => seq),
+        now,
+      ),
+    );
+    for (const { type } of plan.events) counts.countType('ignored', type);
+    await unpark(transaction, [], plan.left, now);
+    await writeTogether(session, await transaction.countsToWrite());
+  }
+  return announced(plan.ignored, { parked, ignoring: plan.ignoring });
+}
+
+async function unpark(
+  transaction: Transaction,
+  seqs: readonly number[],
+  left: readonly Queue[],
+  now: number,
+): Promise<void> {
+  const { session, moves } = transaction;
+  const queues = left.filter(({ entity }) => entity !== null);
+  const next = queues.length === 0 ? [] : await nextInQueues(transaction, queues, seenSince(now));
+  await session.run(moves.unpark([...new Set([...seqs, ...eventsToUnpark(next)])]));
 }
 
 /** One search of an index for each endpoint and type. */

@@ -24,11 +24,10 @@ export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>;
  * 3. `indexNew`, because SQLite adds an event to the indexes of claims only when a claim looks for it
  * 4. in rounds: `due`, `ClaimPlan.choose`, `apply` for parked events, `lease` for claimed ones
  *
- * `queue-operations.ts` has the operations. An engine has to pass the suites in test/processing/*.conformance.ts.
+ * `queue-operations.ts` has the operations of SQLite and memory, `postgres/claims.ts` those with `await`. An engine has to
+ * pass the suites in test/processing/*.conformance.ts.
  */
 export interface Store<M extends Mode> {
-  /** reads may wait for other transactions, so earlier facts may be outdated */
-  readonly mayWait: boolean;
   startClaim(request: StartAsked): Answer<M, ClaimStart>;
   /** `true` if the caller must call again. */
   followClock(request: Pick<ClaimRequest, 'now' | 'leaseMs'>): Answer<M, boolean>;

@@ -1,19 +1,19 @@
 import {
   type ParkedEvent,
   type ReadyType,
+  type TypePosition,
+  type WaitingEvents,
   type HandledType,
   type NotedProcessor,
   COUNTED,
   type PendingType,
   type TypeTotal,
 } from '../../rules/processors.ts';
-import type { Announcements } from '../../queue-operations.ts';
 import type { QueuedEvent } from '../../rules/store.ts';
 import type { Scope } from '../../work.ts';
-import { writeTogether } from '../sql/statements.ts';
 import { toKey } from '../sql/tables.ts';
 import { READY, readyEndpoints } from './due-events.ts';
-import { holding, nextInQueues } from './entity-queue.ts';
+import { holding } from './entity-queue.ts';
 import type { Reading, Transaction } from './transaction.ts';
 
 /** Types are the sender's text, so any number may exist. */
@@ -21,112 +21,39 @@ const TYPES = 200;
 
 const IGNORED = "state = 'ignored'";
 
-export function announcementsOf(transaction: Transaction): Announcements<'async'> {
-  const { session, t, moves, counts, locks } = transaction;
-  return {
-    async noteScope({ endpoints, types, named = [] }, now) {
-      // In one order, so that two processors that announce the same do not deadlock.
-      await session.run(
-        `INSERT INTO ${t.handling} AS known (endpoint, type, seen_ms)
-       SELECT DISTINCT named.endpoint, wanted.type, $3::bigint
-       FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($2::text[]) AS wanted (type) ORDER BY 1, 2
-       ON CONFLICT (endpoint, type) DO UPDATE SET seen_ms = excluded.seen_ms WHERE excluded.seen_ms > known.seen_ms`,
-        [endpoints === '*' ? ['*'] : endpoints, types === '*' ? ['*', ...named.map(toKey)] : types.map(toKey), now],
-      );
-    },
-    async noteProcessor({ name, endpoints, types, startedAt, seenAt }, seenBy) {
-      await Promise.all([
-        session.run(
-          `INSERT INTO ${t.processors} (name, endpoints, types, started_ms, seen_ms) VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (name) DO UPDATE SET started_ms = excluded.started_ms, seen_ms = excluded.seen_ms`,
-          [name, JSON.stringify(endpoints), JSON.stringify(types), startedAt, seenAt],
-        ),
-        // Another machine may do the same now; the later one finds nothing left.
-        session.run(
-          `DELETE FROM ${t.processors} WHERE name = ANY(ARRAY(
-           SELECT name FROM ${t.processors} WHERE seen_ms <= $1 FOR UPDATE SKIP LOCKED))`,
-          [seenBy],
-        ),
-      ]);
-    },
-    indexArrivals: (now) => session.run(moves.indexNew('$1'), [now]),
-    /** Locks their slots. */
-    async parkedAfter(seq, limit, handledSince) {
-      const rows = await session.rows<ParkedEvent>(
-        `WITH found AS MATERIALIZED (
-         SELECT seq, endpoint, entity, type FROM ${t.queue} WHERE parked AND seq + 0 > $1 ORDER BY seq + 0 LIMIT $2
-       ), ${holding(t, 'found', '$3')}
-       SELECT found.*, 0 AS bytes, holding.every OR found.type = ANY(holding.types) AS "isHandled"
-       FROM found JOIN holding ON holding.endpoint = found.endpoint ORDER BY seq`,
-        [seq, limit, handledSince],
-      );
-      await locks.takeOf(rows.map((row) => row.seq));
-      return rows;
-    },
-    async readyTypes(endpoints, begin, gone, limit) {
-      const ready = await readyEndpoints(transaction, endpoints);
-      const first = begin.endpoint === null ? 0 : Math.max(0, ready.indexOf(begin.endpoint));
-      const named = ready.slice(first);
-      const some = `SELECT type FROM ${t.queue} WHERE ${READY} AND endpoint = named.endpoint`;
-      return session.rows<ReadyType>(
-        `SELECT named.endpoint, lanes.type, ${typeFacts(t, 'lanes.type')}
-       FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS named (endpoint, first, place) CROSS JOIN LATERAL (
-         WITH RECURSIVE types AS (
-           (${some} AND type >= named.first ORDER BY endpoint, type LIMIT 1)
-           UNION ALL
-           SELECT next.type FROM types CROSS JOIN LATERAL (
-             ${some} AND type > types.type ORDER BY endpoint, type LIMIT 1
-           ) AS next
-         ) SELECT type FROM types LIMIT $4
-       ) AS lanes
-       WHERE NOT EXISTS (
-         SELECT 1 FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*') AND type = '*' AND seen_ms > $3
-       )
-       ORDER BY place, lanes.type LIMIT $4`,
-        [named, named.map((name) => toKey(name === begin.endpoint ? begin.from : '')), gone, limit],
-      );
-    },
-    /** Leaves out events whose slots other transactions hold. */
-    async waitingOf(types, dueBy, limit) {
-      if (types.length === 0) return { events: [], endedAt: null };
-      const found = await session.rows<{ readonly seq: number; readonly slot: number; readonly place: number }>(
-        `SELECT waiting.seq, waiting.slot, place::integer
-       FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS named (endpoint, type, place) CROSS JOIN LATERAL (
-         SELECT seq, slot, due_ms FROM ${t.queue}
-         WHERE endpoint = named.endpoint AND type = named.type AND ${READY} AND due_ms <= $3 ORDER BY due_ms, seq LIMIT $4
-       ) AS waiting ORDER BY place, due_ms, seq LIMIT $4`,
-        [types.map(({ endpoint }) => endpoint), types.map(({ type }) => toKey(type)), dueBy, limit],
-      );
-      const free = await locks.takeFree(found.map(({ slot }) => slot));
-      const ours = found.filter(({ slot }) => free.has(slot));
-      const rows = await session.rows<QueuedEvent & { readonly type: string }>(
-        `SELECT seq, endpoint, entity, type FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND ${READY} AND due_ms <= $2`,
-        [ours.map(({ seq }) => seq), dueBy],
-      );
-      const held = new Map(rows.map((row) => [row.seq, row]));
-      const typeAt = (place: number): ReadyType | undefined => types[place - 1];
-      const events = ours.flatMap(({ seq, place }) => {
-        const row = held.get(seq);
-        const type = typeAt(place)?.type;
-        // Another body may have changed its type before its slot was locked.
-        return row === undefined || type === undefined || row.type !== toKey(type) ? [] : [{ ...row, type, bytes: 0 }];
-      });
-      const last = found.length < limit ? undefined : found.at(-1);
-      return { events, endedAt: (last && typeAt(last.place)) ?? null };
-    },
-    async ignore(events, now) {
-      if (events.length === 0) return;
-      await session.run(
-        moves.toIgnored(
-          events.map(({ seq }) => seq),
-          now,
-        ),
-      );
-      for (const { type } of events) counts.countType('ignored', type);
-      await writeTogether(session, await transaction.countsToWrite());
-    },
-    nextInQueues: (queues, handledSince) => nextInQueues(transaction, queues, handledSince),
-  };
+export async function noteScope(
+  { session, t }: Reading,
+  { endpoints, types, named = [] }: Scope,
+  now: number,
+): Promise<void> {
+  // In one order, so that two processors that announce the same do not deadlock.
+  await session.run(
+    `INSERT INTO ${t.handling} AS known (endpoint, type, seen_ms)
+     SELECT DISTINCT named.endpoint, wanted.type, $3::bigint
+     FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($2::text[]) AS wanted (type) ORDER BY 1, 2
+     ON CONFLICT (endpoint, type) DO UPDATE SET seen_ms = excluded.seen_ms WHERE excluded.seen_ms > known.seen_ms`,
+    [endpoints === '*' ? ['*'] : endpoints, types === '*' ? ['*', ...named.map(toKey)] : types.map(toKey), now],
+  );
+}
+
+export async function noteProcessor(
+  { session, t }: Reading,
+  { name, endpoints, types, startedAt, seenAt }: NotedProcessor,
+  seenBy: number,
+): Promise<void> {
+  await Promise.all([
+    session.run(
+      `INSERT INTO ${t.processors} (name, endpoints, types, started_ms, seen_ms) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (name) DO UPDATE SET started_ms = excluded.started_ms, seen_ms = excluded.seen_ms`,
+      [name, JSON.stringify(endpoints), JSON.stringify(types), startedAt, seenAt],
+    ),
+    // Another machine may do the same now; the later one finds nothing left.
+    session.run(
+      `DELETE FROM ${t.processors} WHERE name = ANY(ARRAY(
+         SELECT name FROM ${t.processors} WHERE seen_ms <= $1 FOR UPDATE SKIP LOCKED))`,
+      [seenBy],
+    ),
+  ]);
 }
 
 export async function processorsAfter({ session, t }: Reading, since: number): Promise<readonly NotedProcessor[]> {
@@ -148,6 +75,91 @@ export function handledTypes({ session, t }: Reading): Promise<readonly HandledT
 
 export async function isAnyProcessorThere({ session, t }: Reading, since: number): Promise<boolean> {
   return (await session.row(`SELECT 1 FROM ${t.handling} WHERE seen_ms > $1 LIMIT 1`, [since])) !== undefined;
+}
+
+/** Locks their slots. */
+export async function parkedAfter(
+  { session, t, locks }: Transaction,
+  seq: number,
+  limit: number,
+  handledSince: number,
+): Promise<readonly ParkedEvent[]> {
+  const rows = await session.rows<ParkedEvent>(
+    `WITH found AS MATERIALIZED (
+       SELECT seq, endpoint, entity, type FROM ${t.queue} WHERE parked AND seq + 0 > $1 ORDER BY seq + 0 LIMIT $2
+     ), ${holding(t, 'found', '$3')}
+     SELECT found.*, 0 AS bytes, holding.every OR found.type = ANY(holding.types) AS "isHandled"
+     FROM found JOIN holding ON holding.endpoint = found.endpoint ORDER BY seq`,
+    [seq, limit, handledSince],
+  );
+  await locks.takeOf(rows.map((row) => row.seq));
+  return rows;
+}
+
+/** Leaves out endpoints at which a processor has handled every type since `gone`. */
+export async function readyTypes(
+  reading: Reading,
+  endpoints: Scope['endpoints'],
+  begin: TypePosition,
+  gone: number,
+  limit: number,
+): Promise<readonly ReadyType[]> {
+  const { session, t } = reading;
+  const ready = await readyEndpoints(reading, endpoints);
+  const first = begin.endpoint === null ? 0 : Math.max(0, ready.indexOf(begin.endpoint));
+  const named = ready.slice(first);
+  const some = `SELECT type FROM ${t.queue} WHERE ${READY} AND endpoint = named.endpoint`;
+  return session.rows<ReadyType>(
+    `SELECT named.endpoint, lanes.type, ${typeFacts(t, 'lanes.type')}
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS named (endpoint, first, place) CROSS JOIN LATERAL (
+       WITH RECURSIVE types AS (
+         (${some} AND type >= named.first ORDER BY endpoint, type LIMIT 1)
+         UNION ALL
+         SELECT next.type FROM types CROSS JOIN LATERAL (
+           ${some} AND type > types.type ORDER BY endpoint, type LIMIT 1
+         ) AS next
+       ) SELECT type FROM types LIMIT $4
+     ) AS lanes
+     WHERE NOT EXISTS (
+       SELECT 1 FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*') AND type = '*' AND seen_ms > $3
+     )
+     ORDER BY place, lanes.type LIMIT $4`,
+    [named, named.map((name) => toKey(name === begin.endpoint ? begin.from : '')), gone, limit],
+  );
+}
+
+/** Leaves out events whose slots other transactions hold. */
+export async function waitingOf(
+  { session, t, locks }: Transaction,
+  types: readonly ReadyType[],
+  dueBy: number,
+  limit: number,
+): Promise<WaitingEvents> {
+  if (types.length === 0) return { events: [], endedAt: null };
+  const found = await session.rows<{ readonly seq: number; readonly slot: number; readonly place: number }>(
+    `SELECT waiting.seq, waiting.slot, place::integer
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS named (endpoint, type, place) CROSS JOIN LATERAL (
+       SELECT seq, slot, due_ms FROM ${t.queue}
+       WHERE endpoint = named.endpoint AND type = named.type AND ${READY} AND due_ms <= $3 ORDER BY due_ms, seq LIMIT $4
+     ) AS waiting ORDER BY place, due_ms, seq LIMIT $4`,
+    [types.map(({ endpoint }) => endpoint), types.map(({ type }) => toKey(type)), dueBy, limit],
+  );
+  const free = await locks.takeFree(found.map(({ slot }) => slot));
+  const ours = found.filter(({ slot }) => free.has(slot));
+  const rows = await session.rows<QueuedEvent & { readonly type: string }>(
+    `SELECT seq, endpoint, entity, type FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND ${READY} AND due_ms <= $2`,
+    [ours.map(({ seq }) => seq), dueBy],
+  );
+  const held = new Map(rows.map((row) => [row.seq, row]));
+  const typeAt = (place: number): ReadyType | undefined => types[place - 1];
+  const events = ours.flatMap(({ seq, place }) => {
+    const row = held.get(seq);
+    const type = typeAt(place)?.type;
+    // Another body may have changed its type before its slot was locked.
+    return row === undefined || type === undefined || row.type !== toKey(type) ? [] : [{ ...row, type, bytes: 0 }];
+  });
+  const last = found.length < limit ? undefined : found.at(-1);
+  return { events, endedAt: (last && typeAt(last.place)) ?? null };
 }
 
 function lastSeen(t: Reading['t'], type: string): string {

@@ -32,7 +32,6 @@ import { claimLocks, type Reading, type Transaction } from './transaction.ts';
 export function postgresStore(transaction: Transaction): Store<'async'> {
   const { session, moves } = transaction;
   return {
-    mayWait: true,
     followClock: ({ now, leaseMs }) => followClock(transaction, now, leaseMs),
     // Done before the transaction (`LatestTime`): to hold the row of the clock would delay all others.
     async noteTime() {},

@@ -1,4 +1,4 @@
-import type { SyncAnnouncements } from '../../queue-operations.ts';
+import type { Announcements } from '../../queue-operations.ts';
 import {
   type ReadyType,
   isAmong,
@@ -20,7 +20,7 @@ const TYPES = 200;
 
 const UNHANDLED = "state = 'ignored' AND body IS NOT NULL";
 
-export function announcements(statements: NamedStatements): SyncAnnouncements {
+export function announcements(statements: NamedStatements): Announcements {
   const { counts, database, moves, queue } = statements;
 
   const lastSeenOf = (endpoint: string, type: string): number | null => queue.lastSeen.one({ endpoint, type }).at;

@@ -55,7 +55,6 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
   });
 
   return {
-    mayWait: false,
     counts,
     ...announcements(statements),
     ...deliveries(statements, index),
