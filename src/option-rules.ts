@@ -122,6 +122,12 @@ export function assertOptions(whose: string, given: unknown, rules: OptionRules,
   }
 }
 
+/** Without the options that are `undefined`: merged over defaults, they would replace them. */
+export function definedIn<Options extends object>(options: Options): Options {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Options;
+}
+
 /**
  * Checks one value.
  *

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, nameOf } from '../errors.ts';
 import { assertOptions, kindOf, MAX_TIMER_MS, nested, positive, type RulesFor, whole } from '../option-rules.ts';
 import type * as resources from './resources.ts';
 import { type OperationName, type Route, ROUTES } from './routes.ts';
@@ -218,10 +218,19 @@ export function createClient(options: ClientOptions): Client {
 
   async function send(route: Route, path: string, payload: unknown, ended: AbortSignal) {
     const mayAct = route.method !== 'GET';
-    const key = typeof apiKey === 'string' ? apiKey : await apiKey();
-    assertKey(key);
     const late = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([ended, late]);
+    async function inTime<Value>(work: () => Promise<Value> | Value, isEffectUnknown: boolean): Promise<Value> {
+      try {
+        return await unlessAborted(signal, work);
+      } catch (failure) {
+        ended.throwIfAborted();
+        if (!late.aborted) throw failure;
+        throw new ConnectionError('TIMEOUT', `No response within ${timeoutMs} ms.`, isEffectUnknown);
+      }
+    }
+    const key = typeof apiKey === 'string' ? apiKey : await inTime(apiKey, false);
+    assertKey(key);
     const request = new Request(`${base}${path}`, {
       method: route.method,
       headers: { Authorization: key, ...(mayAct && { 'Content-Type': 'application/json' }) },
@@ -230,12 +239,11 @@ export function createClient(options: ClientOptions): Client {
       redirect: 'manual',
       signal,
     });
-    const { response, text } = await unlessAborted(signal, responseTo(request)).catch((failure: unknown) => {
-      ended.throwIfAborted();
-      if (late.aborted) throw new ConnectionError('TIMEOUT', `No response within ${timeoutMs} ms.`, mayAct);
-      const reason = reasonOf(failure);
-      const message = `The connection to the service failed${reason === null ? '' : `: ${reason}`}.`;
-      throw new ConnectionError('CONNECTION_FAILED', message, mayAct && !NEVER_CONNECTED.has(reason ?? ''));
+    const { response, text } = await inTime(() => responseTo(request), mayAct).catch((failure: unknown) => {
+      if (signal.aborted) throw failure;
+      const { code, isBeforeSending } = networkError(failure);
+      const message = `The connection to the service failed: ${code ?? nameOf(failure)}.`;
+      throw new ConnectionError('CONNECTION_FAILED', message, mayAct && !isBeforeSending);
     });
     const limit = limits.note(response.headers);
     const body = parsed(text);
@@ -265,7 +273,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   async function pause(ms: number, ended: AbortSignal): Promise<void> {
-    if (ms > 0) await unlessAborted(ended, sleep(Math.ceil(ms), ended));
+    if (ms > 0) await unlessAborted(ended, () => sleep(Math.ceil(ms), ended));
   }
 
   async function* merchants(query: resources.MerchantQuery = {}, callOptions: CallOptions = {}) {
@@ -288,15 +296,8 @@ export function createClient(options: ClientOptions): Client {
 }
 
 const TRANSIENT = [ConnectionError, OutageError, RateLimitExceededError] as const;
-/** Codes of errors before a request was sent. */
-const NEVER_CONNECTED: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
+/** System calls before a request is sent. */
+const CONNECTING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo']);
 
 /** Reads the arguments of an operation: its parameters, its body or query, its options. */
 function partsOf(name: OperationName, { method, path }: Route, given: readonly unknown[]) {
@@ -382,17 +383,19 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The code of a network error, which undici gives as a cause. */
-function reasonOf(failure: unknown): string | null {
+/** undici gives the error of the system as a cause. A read may fail with the same codes as a connect. */
+function networkError(failure: unknown): { readonly code: string | null; readonly isBeforeSending: boolean } {
   for (const each of [failure, failure instanceof Error ? failure.cause : null]) {
-    const code: unknown = typeof each === 'object' && each !== null ? Reflect.get(each, 'code') : null;
-    if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return code;
+    if (typeof each !== 'object' || each === null) continue;
+    const [code, call]: unknown[] = ['code', 'syscall'].map((name) => Reflect.get(each, name));
+    if (typeof code !== 'string' || !/^[A-Z_]+$/.test(code)) continue;
+    return { code, isBeforeSending: CONNECTING.has(call) || code === 'UND_ERR_CONNECT_TIMEOUT' };
   }
-  return null;
+  return { code: null, isBeforeSending: false };
 }
 
 /** A `fetch` or `sleep` of an application may ignore the signal. */
-async function unlessAborted<Value>(signal: AbortSignal, work: Promise<Value> | Value): Promise<Value> {
+async function unlessAborted<Value>(signal: AbortSignal, work: () => Promise<Value> | Value): Promise<Value> {
   signal.throwIfAborted();
   let abort = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -400,7 +403,7 @@ async function unlessAborted<Value>(signal: AbortSignal, work: Promise<Value> | 
     signal.addEventListener('abort', abort, { once: true });
   });
   try {
-    return await Promise.race([work, aborted]);
+    return await Promise.race([work(), aborted]);
   } finally {
     signal.removeEventListener('abort', abort);
   }

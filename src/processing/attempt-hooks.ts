@@ -13,7 +13,7 @@ export interface HookError {
   readonly message?: string;
 }
 
-/** The facts that every hook for attempts receives. These facts never include the body. */
+/** The facts that every hook for attempts receives. Only `thrown` may contain data of the body, so do not log it whole. */
 export interface AttemptHookFacts {
   readonly endpoint: string;
   readonly id: string;

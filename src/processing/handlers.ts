@@ -4,7 +4,16 @@ import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../
 import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
 import type { DefaultDatabase } from '../inbox/work.ts';
 import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/attempt.ts';
-import { assertOption, assertOptions, whole, positive, nested, MAX_TIMER_MS, type RulesFor } from '../option-rules.ts';
+import {
+  definedIn,
+  assertOption,
+  assertOptions,
+  whole,
+  positive,
+  nested,
+  MAX_TIMER_MS,
+  type RulesFor,
+} from '../option-rules.ts';
 import { didYouMean } from '../nearest.ts';
 
 /** Facts about the delivery that stored the event. */
@@ -241,11 +250,11 @@ export function limitsByType(
 ): LimitsByType {
   const limits = new Map<string, TypeLimits>();
   const bounds = new Map<string, number>();
-  const usual = { ...DEFAULT_RETRY, ...all.retry };
+  const usual = { ...DEFAULT_RETRY, ...definedIn(all.retry) };
   for (const [type, handler] of Object.entries(handlers)) {
     const own: TypeOptions = typeof handler === 'object' ? handler : {};
     const { timeoutMs = all.timeoutMs, blocks = true, concurrency = Infinity } = own;
-    limits.set(type, { timeoutMs, blocks, retry: { ...usual, ...own.retry } });
+    limits.set(type, { timeoutMs, blocks, retry: { ...usual, ...definedIn(own.retry ?? {}) } });
     bounds.set(type, concurrency);
   }
   const rest = limits.get('*') ?? { timeoutMs: all.timeoutMs, blocks: true, retry: usual };

@@ -1,4 +1,4 @@
-import { assertOptions, whole, positive, type OptionRule, type OptionRules } from '../option-rules.ts';
+import { definedIn, assertOptions, whole, positive, type OptionRule, type OptionRules } from '../option-rules.ts';
 import { ConfigurationError } from '../errors.ts';
 
 /** The sandbox's assumptions about gaps in the service's interface, numbered as in docs/sandbox.md. */
@@ -183,7 +183,7 @@ export function assumed(
 
 export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions {
   assertOptions('assumptions', changes, RULES);
-  const all = { ...DEFAULT_ASSUMPTIONS, ...changes };
+  const all = { ...DEFAULT_ASSUMPTIONS, ...definedIn(changes) };
   if (all.abandonedAfterMs > all.expiresSoonAfterMs || all.expiresSoonAfterMs > all.expiredAfterMs) {
     throw new ConfigurationError(
       'INVALID_OPTION',

@@ -312,11 +312,44 @@ describe('on answers from the tables of the interface', () => {
     expect(JSON.stringify(lost) + String(lost)).not.toContain(KEY);
   });
 
-  it.each(['ECONNREFUSED', 'ENOTFOUND'])('a POST whose connection failed with %s is repeated', async (code) => {
-    const refused = new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
-    const { service, requests } = answered([refused, json(201, { data: 'cart_2' })]);
-    expect((await service.createCart({})).data).toBe('cart_2');
-    expect(requests).toHaveLength(2);
+  it.each([
+    ['ECONNREFUSED', 'connect', 2],
+    ['ENOTFOUND', 'getaddrinfo', 2],
+    ['EHOSTUNREACH', 'connect', 2],
+    ['EHOSTUNREACH', 'read', 1],
+    ['ECONNRESET', 'read', 1],
+  ])('a POST that failed with %s of %s is sent %d times', async (code, syscall, times) => {
+    const failed = new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code, syscall }) });
+    const { service, requests } = answered([failed, json(201, { data: 'cart_2' })]);
+    const end = await service.createCart({}).then(
+      ({ data }) => data,
+      (failure: unknown) => failure,
+    );
+    if (times === 2) expect(end).toBe('cart_2');
+    else expect(end).toMatchObject({ code: 'CONNECTION_FAILED', isEffectUnknown: true });
+    expect(requests).toHaveLength(times);
+  });
+
+  it('a mistake in an own fetch is named, and its text is not shown', async () => {
+    const { service } = answered([new RangeError(KEY)], { retry: { attempts: 1 } });
+    expect(await failureOf(service.listMerchants())).toMatchObject({
+      message: 'The connection to the service failed: RangeError.',
+    });
+  });
+
+  it('a key that does not come is bounded by the time and the signal, and its failure ends no process', async () => {
+    const hanging = { apiKey: () => new Promise<string>(() => {}), timeoutMs: 20, retry: { attempts: 1 } };
+    const late = await failureOf(answered([json(200, cartData)], hanging).service.createCart({}));
+    expect(late).toMatchObject({ code: 'TIMEOUT', isEffectUnknown: false });
+    const stop = new AbortController();
+    const { promise: key, reject } = Promise.withResolvers<string>();
+    const stopped = answered([json(200, cartData)], { apiKey: () => key, signal: stop.signal });
+    const pending = failureOf(stopped.service.getCart('c'));
+    stop.abort(new Error('enough'));
+    expect(await pending).toMatchObject({ message: 'enough' });
+    reject(new Error('no key')); // an unhandled rejection would fail the run
+    await failureOf(stopped.service.getCart('c'));
+    expect(stopped.requests).toEqual([]);
   });
 
   it.each([

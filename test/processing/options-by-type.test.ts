@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { skipReason } from '../../src/processing/attempt-log.ts';
-import type { Handler, Handlers } from '../../src/processing/handlers.ts';
+import type { RetryOptions } from '../../src/inbox/rules/attempt.ts';
+import { type Handler, type Handlers, limitsByType } from '../../src/processing/handlers.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { orderEvent, store, type OrderEventParts } from '../helpers/order-event.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
@@ -46,6 +47,14 @@ describe('a handler with options', () => {
     const create = () => createProcessor({ inbox: memoryInbox(), handlers });
     expect(create).toThrow(ConfigurationError);
     expect(create).toThrow(why);
+  });
+
+  it('keeps the usual schedule for an option of retry that is undefined', () => {
+    const nothing = { attempts: undefined, baseMs: undefined, maxMs: undefined } as unknown as RetryOptions;
+    const all = { timeoutMs: 1_000, retry: { ...nothing, attempts: 3 } };
+    const limits = limitsByType({ 'order.ready': { handle: fails, retry: nothing } }, all);
+    const usual = { attempts: 3, baseMs: expect.any(Number), maxMs: expect.any(Number) };
+    expect([limits.of('order.ready').retry, limits.of('order.created').retry]).toEqual([usual, usual]);
   });
 
   it('is run as one without, with its own budget, backoff and time', async () => {

@@ -1,3 +1,4 @@
+import { assumptionsWith, type Assumptions } from '../../src/sandbox/assumptions.ts';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -180,4 +181,9 @@ describe('a sandbox', () => {
     await service.data('POST', `/order/${id}/submit`, GOOD);
     await expect.poll(() => service.sandbox.orders.list()[0]?.status).toBe('completed');
   });
+});
+
+it('an assumption that is undefined keeps its value', async () => {
+  const changes = { confirmedAfterMs: undefined } as unknown as Partial<Assumptions>;
+  expect(assumptionsWith(changes)).toEqual(assumptionsWith());
 });

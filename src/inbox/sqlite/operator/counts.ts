@@ -11,17 +11,18 @@ import { minuteInTables } from '../../rules/counted.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { ADD_COUNT, PUT_AWAY, READY, READY_ENDPOINTS, DEAD_WITH_BODIES } from '../sql/named-statements.ts';
 import { statement } from '../sql/statement.ts';
-import { type Access, sqlite } from './access.ts';
+import { type Access, clockAfter, sqlite } from './access.ts';
 
 const ASIDE = 'hookbox_events WHERE parked > 0';
 const RETRYING = "hookbox_events WHERE state = 'pending' AND failures > 0";
 
 export function countEngine({ write }: Access): CountEngine {
   return {
-    addCounts: (clock, rows) =>
+    // In the minute in which it happened, however long the transaction waited for the file.
+    addCounts: (_, rows) =>
       rows.map(({ at, what, detail, count }) => ({
         text: ADD_COUNT,
-        values: [minuteInTables(clock, at), what, detail, count],
+        values: [minuteInTables(clockAfter(0), at), what, detail, count],
       })),
     addRejections: (_, rejections) => [
       ...rejections.map(({ endpoint, reason, bytes, sha256, source, count, at }) => ({
