@@ -102,6 +102,7 @@ const WITHOUT_OPTIONS = [
     'cancelBulk',
     'getBulk',
     'backup',
+    'databaseFaults',
     'rejectedDeliveries',
     'pausedTypes',
   ].map((name) => `hookbox/ops ${name}`),
