@@ -6,17 +6,10 @@ import { ASSETS } from './asset-texts.ts';
 import { Layout, type LayoutParts, type Look, PlainPage } from './layout.tsx';
 import type { liveStreams } from './live-updates.ts';
 import { mountable, takenAway } from './mounting.ts';
-import { createAuthorization, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
-import {
-  createGuard,
-  csrfTokens,
-  type GuardOptions,
-  peerOf,
-  SAFE_HEADERS,
-  type Tokens,
-} from './safety/request-guard.ts';
+import type { PageOptions } from './page-options.ts';
+import { createAuthorization } from './safety/authorization.ts';
+import { createGuard, csrfTokens, peerOf, SAFE_HEADERS, type Tokens } from './safety/request-guard.ts';
 import type { Screen, Visit, Visitor } from './visit.ts';
-import type { RulesFor } from '../option-rules.ts';
 
 export interface PageEnv {
   readonly Variables: { visitor: Visitor; form: FormData };
@@ -32,30 +25,6 @@ interface FrameParts {
   /** adds routes that anybody may ask for */
   readonly openRoutes?: (page: Hono<PageEnv>) => void;
 }
-
-/** The options of each page. */
-export interface PageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
-  /**
-   * The title of the page.
-   *
-   * @defaultValue `'hookbox'`, or `'sandbox'` for the dashboard
-   */
-  readonly title?: string;
-  /** The path of the page in the browser, if a proxy removes part of it. */
-  readonly base?: string;
-}
-
-export const PAGE_OPTIONS: RulesFor<PageOptions> = {
-  authorize: 'function',
-  basic: 'list',
-  bearer: 'list',
-  unsafeOpen: true,
-  logger: true,
-  secret: true,
-  hosts: 'list',
-  title: true,
-  base: true,
-};
 
 export interface Frame extends Pick<Tokens, 'isTokenOf'> {
   readonly page: Hono<PageEnv>;

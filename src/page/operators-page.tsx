@@ -32,7 +32,8 @@ import { maintenanceScreen } from './screens/maintenance-screen.tsx';
 import { overviewScreen } from './screens/overview-screen.tsx';
 import { pausedScreen } from './screens/paused-screen.tsx';
 import { rejectedScreen } from './screens/rejected-screen.tsx';
-import { createFrame, type PageEnv, type PageOptions, PAGE_OPTIONS } from './frame.tsx';
+import { createFrame, type PageEnv } from './frame.tsx';
+import { type PageOptions, PAGE_OPTIONS } from './page-options.ts';
 import { keyOf, createShell, OPERATORS_LOOK } from './shell.tsx';
 import type { Operated, Screen, Visit } from './visit.ts';
 

@@ -33,6 +33,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'bulkOutcome',
     'cancelBulk',
     'countEvents',
+    'databaseFaults',
     'deadGroups',
     'discardEvents',
     'eraseEntity',

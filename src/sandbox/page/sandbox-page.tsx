@@ -4,7 +4,8 @@ import { ConfigurationError, HookboxError, isError, nameOf } from '../../errors.
 import { loggerOf } from '../../host/logger.ts';
 import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import { assertOptions, type RulesFor } from '../../option-rules.ts';
-import { createFrame, type PageContext, type PageOptions, PAGE_OPTIONS } from '../../page/frame.tsx';
+import { createFrame, type PageContext } from '../../page/frame.tsx';
+import { type PageOptions, PAGE_OPTIONS } from '../../page/page-options.ts';
 import type { Look } from '../../page/layout.tsx';
 import { liveStreams, type Changes } from '../../page/live-updates.ts';
 import type { Screen } from '../../page/visit.ts';

@@ -5,7 +5,7 @@ import type { Installed } from '../installed.ts';
 import { run } from '../run.ts';
 
 const ALLOWED = [
-  /^(?:README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|package\.json)$/,
+  /^(?:(?:README|AGENTS)\.md|llms\.txt|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|package\.json)$/,
   /^dist\/(?:src|adapters)\/.*\.(?:js|d\.ts)$/,
   /^docs\/(?:(?:api|decisions|monitoring)\/)?[\w-]+\.md$/,
   /^docs\/monitoring\/(?:alerts\.yml|grafana-dashboard\.json)$/,
