@@ -149,7 +149,7 @@ export class RetryLaterError extends HookboxError {
 /**
  * `ctx.transaction` did not commit, or did not commit correctly.
  *
- * - `LEASE_LOST`: another processor may be handling the event now
+ * - `LEASE_LOST`: another processor may be handling the event now; `ctx.once` throws this, too
  * - `ALREADY_COMMITTED`: the handler called `ctx.transaction` again after a commit
  * - `ATTEMPT_OVER`: the handler called `ctx.transaction` after the attempt had ended
  * - `NOT_SYNCHRONOUS`: on SQLite, `work` returned a promise

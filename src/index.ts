@@ -51,6 +51,7 @@ export type {
   AttemptError,
   ClaimedEvent,
   ClaimRequest,
+  DoneStep,
   IgnoredType,
   Lease,
   LogLine,

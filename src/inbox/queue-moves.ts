@@ -7,6 +7,7 @@ import {
   announce,
   claimDue,
   claimOne,
+  keepStep,
   prune,
   renewLeases,
   rerun,
@@ -16,6 +17,7 @@ import {
 import type { NumberedClaim, NumberedStart } from './rules/claim.ts';
 import type { Content } from './rules/decide-act.ts';
 import { continuedSweeps, type Sweep } from './rules/processors.ts';
+import type { NewStep } from './rules/store.ts';
 import { UnconfirmedClaims, UnconfirmedSettlements } from './unconfirmed-claims.ts';
 import type { Lease, ProcessorIdentity, Scope, Settlement } from './work.ts';
 
@@ -41,6 +43,9 @@ const moves = {
     const settled = hasBackoff ? { ...settlement, dueAt: settlement.dueAt + ms } : settlement;
     return settle(store, lease, settled, now + ms, again);
   },
+
+  keepStep: (store: SyncStore, ms: number, lease: Lease, step: NewStep, now: number) =>
+    keepStep(store, lease, step, now + ms),
 
   announce(
     store: SyncStore,
@@ -170,6 +175,7 @@ export function callsByMoves({
     },
     settle: (lease, settlement, now) =>
       settlements.settle(lease, (again) => move('settle', lease, settlement, now, again)),
+    keepStep: (lease, step, now) => move('keepStep', lease, step, now),
     announce: (scope, now, ignoreBefore, processor) =>
       sweepOn(scope, (from) => move('announce', scope, now, ignoreBefore, from, processor)),
     leave: (processor) => move('leave', processor),

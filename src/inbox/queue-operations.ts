@@ -48,7 +48,7 @@ import {
 import { eventsToUnpark } from './rules/entity-order.ts';
 import { mayRerun, type Content, type EventToRerun } from './rules/decide-act.ts';
 import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
-import type { Candidate, ClaimState, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
+import type { Candidate, ClaimState, NewLease, NewStep, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
 import type { Counting } from './rules/counted.ts';
 import type {
   Announced,
@@ -192,6 +192,13 @@ export function settle(store: SyncStore, lease: Lease, settlement: Settlement, n
   if (isRunning(event)) store.noteTime(now);
   store.apply(changes);
   return result;
+}
+
+export function keepStep(store: SyncStore, lease: Lease, step: NewStep, now: number): boolean {
+  const [event] = store.held([lease], null);
+  if (!isRunning(event)) return false;
+  store.addStep(event, step, now);
+  return true;
 }
 
 export function settleInTransaction(

@@ -16,6 +16,7 @@ export const sharedTables = [
   'progress',
   'redeliveries',
   'conflicts',
+  'steps',
   'bulks',
   'bulk_events',
 ] as const;
@@ -56,6 +57,16 @@ export function createSharedTables(words: TableWords): string {
     CREATE TABLE ${t.conflicts} (${occurrences},
       body     ${bytes} NOT NULL
     )${end};
+
+    -- What ctx.once has run; the result is JSON, and NULL for undefined.
+    CREATE TABLE ${t.steps} (
+      seq     ${int} NOT NULL${refersTo('events')},
+      name    ${text} NOT NULL,
+      attempt ${int} NOT NULL,
+      at_ms   ${int} NOT NULL,
+      result  ${text},
+      PRIMARY KEY (seq, name)
+    )${keyed};
 
     -- The newest processed event of each entity outlives the events.
     CREATE TABLE ${t.entities} (

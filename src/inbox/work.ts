@@ -202,6 +202,16 @@ export interface Attempt {
   readonly log?: readonly LogLine[];
 }
 
+/** A part of a handler that `ctx.once` has run. */
+export interface DoneStep {
+  readonly name: string;
+  /** The number of the attempt that ran it. */
+  readonly attempt: number;
+  readonly at: Date;
+  /** The JSON of its result. `null` if the result is `undefined`. */
+  readonly result: string | null;
+}
+
 /** The attempt that requests a transaction. */
 export interface TransactionAttempt {
   readonly now: () => number;
@@ -251,6 +261,13 @@ export interface WorkQueue<Database = DefaultDatabase> {
    * transaction itself
    */
   transaction<T>(lease: Lease, work: (database: Database) => T, attempt: TransactionAttempt): Promise<T>;
+  /** Returns what `ctx.once` has run for an event, oldest first. */
+  steps(key: EventKey): Promise<readonly DoneStep[]>;
+  /**
+   * Keeps the result of a step; a second call for the same name changes nothing. Returns `false` if another processor
+   * has taken over the event, or if the event is processed.
+   */
+  keepStep(lease: Lease, step: Pick<DoneStep, 'name' | 'result'>, now: number): Promise<boolean>;
   /**
    * Returns when the next event of a scope is due or the next lease expires, in milliseconds since 1970. Leaves out
    * paused types. Returns `null` if there is neither.

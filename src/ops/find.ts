@@ -13,7 +13,7 @@ import {
 } from '../inbox/operator/search.ts';
 import { retryGroupsOf, fingerprintOf } from '../inbox/rules/error-groups.ts';
 import type { Wait } from '../inbox/rules/waiting.ts';
-import type { Attempt } from '../inbox/work.ts';
+import type { Attempt, DoneStep } from '../inbox/work.ts';
 import { assertOptions, whole, oneOf, orNull, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -48,6 +48,8 @@ export type TimelineEntry =
   /** A delivery with a different body. Only the last twenty have their own entry. */
   | { readonly what: 'conflict'; readonly at: Date }
   | { readonly what: 'attempt'; readonly at: Date; readonly attempt: Attempt }
+  /** `ctx.once` ran this step, and kept its result. */
+  | { readonly what: 'step'; readonly at: Date; readonly name: string; readonly attempt: number }
   /** An operator's action on the event. */
   | { readonly what: 'act'; readonly at: Date; readonly act: EventAct }
   /** The next attempt of a pending event. */
@@ -126,15 +128,16 @@ export async function countEvents(
  */
 export async function getEvent(inbox: AnyInbox, key: EventKey): Promise<EventHistory | null> {
   const operations = operationsOf(inbox);
-  const [summary, event, attempts, acts, wait] = await Promise.all([
+  const [summary, event, attempts, steps, acts, wait] = await Promise.all([
     operations.summary(key),
     inbox.get(key),
     inbox.attempts(key),
+    inbox.steps(key),
     operations.actsOn(key),
     whyWaiting(inbox, key),
   ]);
   if (summary === null || event === null) return null;
-  return { summary, event, attempts, wait, timeline: timelineOf(summary, event, attempts, acts) };
+  return { summary, event, attempts, wait, timeline: timelineOf(summary, event, attempts, steps, acts) };
 }
 
 /**
@@ -160,6 +163,7 @@ function timelineOf(
   summary: EventSummary,
   event: StoredEvent,
   attempts: readonly Attempt[],
+  steps: readonly DoneStep[],
   acts: readonly EventAct[],
 ): readonly TimelineEntry[] {
   const { redeliveries, conflict } = event;
@@ -172,6 +176,7 @@ function timelineOf(
   for (const at of conflict?.recent ?? []) timeline.push({ what: 'conflict', at });
   for (const act of acts) timeline.push({ what: 'act', at: act.at, act });
   for (const attempt of attempts) timeline.push({ what: 'attempt', at: attempt.startedAt, attempt });
+  for (const { at, name, attempt } of steps) timeline.push({ what: 'step', at, name, attempt });
   if (summary.dueAt !== null) timeline.push({ what: 'due', at: summary.dueAt });
   if (summary.settledAt !== null) timeline.push({ what: 'settled', at: summary.settledAt, state: summary.state });
   return timeline.toSorted((one, other) => one.at.getTime() - other.at.getTime());

@@ -84,6 +84,20 @@ export interface HandlerContext<Database = DefaultDatabase> {
     work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T,
   ): Promise<Awaited<T>>;
   /**
+   * Runs a step of the handler, and keeps its result with the event. In later attempts, also after a rerun, returns the
+   * result without running the step again.
+   *
+   * If the process dies after `run` has ended and before its result is kept, a later attempt runs the step again. The
+   * result must be JSON of at most 64 KiB, or `undefined`; otherwise the event becomes dead.
+   *
+   * @param name - 1 to 100 characters; use each name once per attempt
+   * @param run - if it throws, nothing is kept
+   * @throws ConfigurationError `INVALID_OPTION` if the name was used before, in or after `transaction`, or after the
+   * handler has ended
+   * @throws TransactionError `LEASE_LOST` if another processor has taken over the event
+   */
+  once<T>(name: string, run: () => T): Promise<Awaited<T>>;
+  /**
    * Marks the event as processed without work, and records the reason for operators. Return right after the call:
    * `return ctx.skip('not our warehouse')`.
    *
@@ -168,7 +182,7 @@ export function assertHandlers(handlers: Handlers, schemas: EventSchemas = {}): 
 }
 
 /** Without a prototype that has properties of its own. */
-function isPlainObject(value: unknown): value is object {
+export function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

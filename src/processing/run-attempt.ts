@@ -23,6 +23,7 @@ import {
 import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt.ts';
 import type { Clock } from '../host/clock.ts';
 import type { SpanEnd, Tracing } from '../host/tracing.ts';
+import { OnceCalls } from './once-calls.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';
 
 export interface AttemptOptions {
@@ -114,6 +115,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     };
     return inbox.transaction(claimed.lease, work, attempt);
   });
+  const once = new OnceCalls({ inbox, event: claimed, clock, signal: controller.signal, transactions });
   const { promise: gaveUp, resolve: giveUp } = Promise.withResolvers<'gave up'>();
   let cancelGrace = (): void => {};
 
@@ -133,6 +135,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     over = true;
     endedAt ??= performance.now();
     transactions.close();
+    once.close();
+    once.end();
     cancelTimeout();
     cancelGrace();
   };
@@ -149,6 +153,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     delivery: { endpoint: claimed.endpoint, receivedAt: claimed.receivedAt, verified: claimed.verified },
     log: kept.log,
     transaction: transactions.call,
+    once: once.call,
     skip(reason) {
       if (!over && !transactions.committed) skipped = skipReason(reason);
     },
@@ -156,23 +161,27 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 
   /** The error of the handler, or of a transaction that it did not await; `null` for success. */
   async function outcomeOf(event: WebhookEvent | UnknownEvent): Promise<Thrown | null> {
+    const close = (): void => {
+      transactions.close();
+      once.close();
+    };
     const handled = handling(event).then(
       () => {
-        transactions.close();
+        close();
         return null;
       },
       (error: unknown) => {
-        transactions.close();
+        close();
         return { error };
       },
     );
     // Also after a transaction that is still running, because its commit decides.
     const settled = handled.then(async (thrown) => {
-      await transactions.settled();
+      await Promise.all([transactions.settled(), once.settled()]);
       return thrown;
     });
     const thrown = await Promise.race([settled, gaveUp]);
-    if (thrown !== 'gave up') return thrown ?? transactions.unheard;
+    if (thrown !== 'gave up') return thrown ?? transactions.unheard ?? once.unheard;
     await transactions.giveUp();
     return { error: controller.signal.reason };
   }

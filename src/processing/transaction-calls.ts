@@ -75,6 +75,10 @@ export class TransactionCalls {
     await this.settled();
   }
 
+  get isRunning(): boolean {
+    return this.#calls.some(({ state }) => state === 'running');
+  }
+
   get committed(): boolean {
     return this.#calls.some(({ state }) => state === 'committed');
   }

@@ -190,6 +190,8 @@ function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: number): Wat
     ignoredSince: (scope, since, now) => watch(inner.ignoredSince(scope, since, now)),
     onPending: (listener) => inner.onPending(listener),
     attempts: (key) => inner.attempts(key),
+    steps: (key) => watch(inner.steps(key)),
+    keepStep: (lease, step, now) => watch(inner.keepStep(lease, step, now)),
     rerun: (key, content, now, readFrom) => watch(inner.rerun(key, content, now, readFrom)),
     prune: (endpoints, processedBefore, limit) => watch(inner.prune(endpoints, processedBefore, limit)),
     close: () => inner.close(),

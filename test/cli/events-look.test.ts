@@ -288,6 +288,13 @@ it('the timeline says why a handler let an event go by', () => {
   ]);
 });
 
+it('the timeline shows the steps that an attempt has run', () => {
+  const at = new Date('2026-01-01T00:00:00Z');
+  expect(timelineLines([{ what: 'step', at, name: 'mail\u001b[2J', attempt: 2 }])).toEqual([
+    expect.stringContaining(String.raw`attempt 2 ran the step mail\u{1b}[2J`),
+  ]);
+});
+
 it('the timeline shows the lines that an attempt logged', () => {
   const at = new Date('2026-01-01T00:00:00Z');
   const ran = { number: 1, trigger: 'auto', startedAt: at, endedAt: at, error: null, outcome: 'processed' } as const;

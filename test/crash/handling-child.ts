@@ -18,7 +18,7 @@ export interface HandlingChild {
 
 export async function startHandling(
   file: string,
-  behaviour: 'effects' | 'exit' | 'kill',
+  behaviour: 'effects' | 'steps' | 'exit' | 'kill',
   placement = 'thread',
 ): Promise<HandlingChild> {
   const script = await (handling ??= bundledScript(new URL('handling-process.ts', import.meta.url)));

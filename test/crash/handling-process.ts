@@ -1,8 +1,9 @@
 // A process that handles events and will be killed: node handling-process.ts <file> <behaviour> thread|loop
 //   effects: each handler writes one row into the table effects through ctx.transaction, after and before a short while
+//   steps: each handler runs two steps by ctx.once, which write a line each into the file `<file>.acts`
 //   exit, kill: the handler of the event `poison` ends the process, by process.exit or by SIGKILL to itself
 // It writes `begin <id>` and `end <id>` to its output as its handlers run, and goes on until it is killed.
-import { writeSync } from 'node:fs';
+import { appendFileSync, writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
@@ -26,6 +27,21 @@ const effects: Handlers = {
   },
 };
 
+const act = async (line: string): Promise<void> => {
+  await sleep(Math.random() * 5);
+  appendFileSync(`${file}.acts`, `${line}\n`);
+};
+
+const steps: Handlers = {
+  '*': async ({ id }, context) => {
+    writeSync(1, `begin ${id}\n`);
+    await context.once('first', () => act(`${id} first`));
+    await context.once('second', () => act(`${id} second`));
+    await sleep(Math.random() * 10);
+    writeSync(1, `end ${id}\n`);
+  },
+};
+
 const poison: Handlers = {
   '*': async ({ id }) => {
     writeSync(1, `begin ${id}\n`);
@@ -41,7 +57,7 @@ const poison: Handlers = {
 const receiver = createReceiver({
   secret: SECRET,
   inbox: sqliteInbox(file, { thread: placement === 'thread' }),
-  handlers: behaviour === 'effects' ? effects : poison,
+  handlers: { effects, steps }[behaviour] ?? poison,
   processing: { concurrency: 4, leaseMs: 300, retry: { baseMs: 10, maxMs: 100 } },
   logger: silent,
 });

@@ -7,6 +7,7 @@ const TABLES = [
   'redeliveries',
   'conflicts',
   'attempts',
+  'steps',
   'entities',
   'handling',
   'processors',

@@ -24,7 +24,6 @@ import { deliverDuring } from './deliver-during.ts';
 import {
   auditOf,
   ANY,
-  attempt,
   claimed,
   committed,
   FAILED,
@@ -115,16 +114,16 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       });
     });
 
-    it('takes why a handler has let its event go by, and what it logged', async () => {
+    it('takes why a handler has let its event go by, what it logged, and its steps', async () => {
       await storeIn(inbox, EVENT);
-      await attempt(
-        inbox,
-        EVENT,
-        { outcome: 'processed', skipped: SECRET, log: [{ afterMs: 1, level: 'info', text: SECRET }] },
-        START + 1,
-      );
+      const { lease } = await claimed(inbox, EVENT);
+      await inbox.keepStep(lease, { name: SECRET, result: `"${SECRET}"` }, START + 1);
+      const log = [{ afterMs: 1, level: 'info', text: SECRET }] as const;
+      await inbox.settle(lease, { outcome: 'processed', skipped: SECRET, log }, START + 1);
       expect(await eraseEntity(inbox, ENTITY, ADA)).toMatchObject({ erased: 1 });
       expect(JSON.stringify(await inbox.attempts(EVENT))).not.toContain(SECRET);
+      expect(await inbox.steps(EVENT)).toEqual([]);
+      expect(await store.onDisk(SECRET)).toEqual([]);
     });
 
     it('puts a pending event away, and lets go of what waits for it', async () => {

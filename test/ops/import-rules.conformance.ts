@@ -278,6 +278,7 @@ export const testImportRules = suite((store: ImportedStore) => {
     const attempt = { number: 1, trigger: 'auto', outcome: 'failed', startedMs: 1, endedMs: 2 };
     const error = { name: 'Error', message: 'no', stack: null };
     const times = { count: 2, firstMs: 1, lastMs: 1, recentMs: [1] };
+    const step = { name: 'mail', attempt: 1, atMs: 1, result: null };
     it.each<[string, Line, string]>([
       ['an id that no receiver takes', { id: 'x'.repeat(256), body: bodyOf('x'.repeat(256)) }, 'id'],
       ['no id', { id: '', body: bodyOf('') }, 'id'],
@@ -308,6 +309,9 @@ export const testImportRules = suite((store: ImportedStore) => {
         { ...DEAD, attempts: [{ ...attempt, error: { ...error, stack: 'x'.repeat(8_002) } }] },
         'attempts.0.error.stack',
       ],
+      ['a step without JSON', { steps: [{ ...step, result: '{' }] }, 'steps.0.result'],
+      ['a step of two lines', { steps: [{ ...step, name: 'a\nb' }] }, 'steps.0.name'],
+      ['a step twice', { steps: [step, step] }, 'steps'],
       ['more times than redeliveries', { redeliveries: { ...times, recentMs: [1, 2, 3] } }, 'redeliveries'],
     ])('is refused: %s', async (_, change, path) => {
       expect(await refusal(change)).toBe(said(`its event.${path} must not have this value`));

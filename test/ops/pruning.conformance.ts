@@ -8,11 +8,11 @@ import type { PruneCriteria } from '../../src/inbox/rules/pruning.ts';
 import { pruneEvents } from '../../src/ops/index.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../helpers/incoming-event.ts';
-import { orderEvent } from '../helpers/order-event.ts';
+import { orderEvent, store as storeIn } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
 import { deliverDuring } from './deliver-during.ts';
-import { auditOf, FAILED, handled, inStates, key } from './events-in-states.ts';
+import { auditOf, claimed, FAILED, handled, inStates, key } from './events-in-states.ts';
 
 const ADA: By = { actor: 'ada', reason: 'the disk is nearly full', now: START + 5 };
 const LATER = new Date(START + 3_600_001);
@@ -72,6 +72,17 @@ export const testPruning = suite((open: () => Promise<PrunedStore>) => {
         expect(await pruneEvents(inbox, { settledBefore: LATER, states }, ADA)).toMatchObject({ pruned: 0 });
       },
     );
+
+    it('takes the steps of a dead event', async () => {
+      await storeIn(inbox, orderEvent('evt'));
+      const { lease } = await claimed(inbox, orderEvent('evt'));
+      await inbox.keepStep(lease, { name: 'mail', result: '1' }, START + 1);
+      const error = { name: 'Error', message: 'fails', stack: null };
+      await inbox.settle(lease, { outcome: 'dead', reason: 'failed', error }, START + 1);
+      expect(await inbox.steps(KEY)).toHaveLength(1);
+      expect(await pruneEvents(inbox, { settledBefore: LATER, states: ['dead'] }, ADA)).toMatchObject({ pruned: 1 });
+      expect(await inbox.steps(KEY)).toEqual([]);
+    });
 
     it.each(['pending', 'retrying', 'in processing'] as const)('leaves an event that is %s', async (name) => {
       await inStates[name](inbox);

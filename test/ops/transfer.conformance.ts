@@ -63,18 +63,26 @@ export const testTransfer = suite((store: TransferStore) => {
       );
     });
 
-    it('take along why a handler let its event go by, what it logged, and the trace of its delivery', async () => {
+    it('take along why a handler let its event go by, what it logged, its steps, and the trace of its delivery', async () => {
       const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01 shop=7`;
       await storeIn(inbox, { ...orderEvent('evt'), trace }, { ...orderEvent('other'), trace });
       const log = [{ afterMs: 20, level: 'warn', text: 'no “stock”' }] as const;
       const skip = { outcome: 'processed', skipped: 'not “ours”', log } as const;
-      for (const { lease } of await inbox.claim({ ...ANY, now: START + 1 }, 1))
-        await inbox.settle(lease, skip, START + 1);
+      for (const { lease } of await inbox.claim({ ...ANY, now: START + 1 }, 1)) {
+        await inbox.keepStep(lease, { name: 'mail', result: '{"id":"“1”"}' }, START + 1);
+        await inbox.keepStep(lease, { name: 'label', result: null }, START + 2);
+        await inbox.settle(lease, skip, START + 3);
+      }
       const lines = await exported(inbox);
       const copy = await store.open();
       expect(await importEvents(copy, lines, ADA, OURS)).toMatchObject({ imported: 2 });
       expect(await exported(copy)).toEqual(lines);
       expect(await copy.attempts(orderEvent('evt'))).toMatchObject([skip]);
+      expect(await copy.steps(orderEvent('evt'))).toEqual(await inbox.steps(orderEvent('evt')));
+      expect(await copy.steps(orderEvent('evt'))).toHaveLength(2);
+      const strange = await store.open();
+      await importEvents(strange, lines, ADA);
+      expect(await strange.steps(orderEvent('evt'))).toEqual([]);
       expect(await copy.claim({ ...ANY, now: Date.now() }, 1)).toMatchObject([{ id: 'other', trace }]);
     });
 

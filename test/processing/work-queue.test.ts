@@ -14,6 +14,7 @@ import { testLeases } from './leases.conformance.ts';
 import { testOptionsByType, testTraces } from './options-by-type.conformance.ts';
 import { testToldCrashes } from './told-crashes.conformance.ts';
 import { testScope } from './scope.conformance.ts';
+import { testSteps } from './steps.conformance.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { testStoredAsRunning, testWorkQueue } from './work-queue.conformance.ts';
 
@@ -33,6 +34,7 @@ for (const [name, open] of inboxes) {
   testOptionsByType(name, open);
   testTraces(name, open);
   testToldCrashes(name, open);
+  testSteps(name, open);
 }
 const ofThread = 'the work queue in a file that a thread writes';
 testWorkQueue(
@@ -56,6 +58,10 @@ testOptionsByType(
   emptiedInbox((file) => threaded(file)),
 );
 testTraces(
+  ofThread,
+  emptiedInbox((file) => threaded(file)),
+);
+testSteps(
   ofThread,
   emptiedInbox((file) => threaded(file)),
 );

@@ -174,6 +174,8 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
     }
     case 'attempt':
       return attemptLines(entry.attempt);
+    case 'step':
+      return [`attempt ${entry.attempt} ran the step ${oneLine(entry.name)}`];
     case 'settled':
       return [styled(entry.state === 'dead' ? 'red' : 'green', entry.state)];
   }

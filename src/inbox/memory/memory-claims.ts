@@ -206,6 +206,10 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       for (const { seq } of kept) entries.change(seq, { leaseUntil: until, isClosing });
       return kept;
     },
+    addStep({ seq, attempt }, step, now) {
+      const { steps } = entries.at(seq);
+      if (steps.every(({ name }) => name !== step.name)) steps.push({ ...step, attempt, at: new Date(now) });
+    },
     apply(changes) {
       for (const change of changes) apply(change);
     },

@@ -2,7 +2,7 @@ import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
 import type { FirstState, Times } from '../rules/accept.ts';
 import type { HandledType, NotedProcessor } from '../rules/processors.ts';
 import type { Queue } from '../rules/store.ts';
-import type { Attempt, Scope } from '../work.ts';
+import type { Attempt, DoneStep, Scope } from '../work.ts';
 
 type Shown = Omit<StoredEvent, 'redeliveries' | 'conflict'>;
 
@@ -30,6 +30,7 @@ export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   trace: string | null;
   trigger: Attempt['trigger'];
   readonly attempts: Attempt[];
+  readonly steps: DoneStep[];
   attempt: number;
 };
 
@@ -82,6 +83,7 @@ export class Entries {
       settledAt: receivedAt,
       trace: trace ?? null,
       attempts: [],
+      steps: [],
     };
     this.all.push(entry);
     this.#byKey.set(JSON.stringify([endpoint, id]), entry);

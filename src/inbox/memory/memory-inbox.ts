@@ -102,6 +102,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     unhandled: async (now, handledSince = seenSince(now)) => unhandled(store, handledSince),
     ignoredSince: async (scope, since, now) => ignoredTypes(store.ignoredTypes(scope, since), now),
     onPending,
+    steps: async (key) => [...(entries.find(key)?.steps ?? [])],
     attempts: async (key) => [...(entries.find(key)?.attempts ?? [])],
     close,
     [Symbol.asyncDispose]: close,

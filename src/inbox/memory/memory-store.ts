@@ -53,7 +53,8 @@ export function memoryStore(entries: Entries): SyncStore {
         .slice(0, limit),
     prune(seqs) {
       for (const seq of seqs) {
-        const { attempts, body } = entries.at(seq);
+        const { attempts, body, steps } = entries.at(seq);
+        steps.length = 0;
         for (const [index, attempt] of attempts.entries()) {
           const { skipped: _, log: __, error, ...rest } = attempt;
           attempts[index] = { ...rest, error: error && { name: error.name, message: '', stack: null } };

@@ -149,6 +149,7 @@ function* save(tx: OperatorTransaction, plan: ErasePlan, bodies: Bodies, entity:
       values: [seqs, ERASED_ERROR],
     },
     { text: `DELETE FROM ${t.conflicts} WHERE ${ofThese}`, values: [seqs] },
+    { text: `DELETE FROM ${t.steps} WHERE ${ofThese}`, values: [seqs] },
     { text: `UPDATE ${t.conflicts} SET body = $2 WHERE ${ofThese}`, values: [emptied, new Uint8Array(0)] },
     {
       text: `DELETE FROM ${t.terms} WHERE ${ofThese} AND ${anyOf('term', '$2', 'text')}`,

@@ -146,6 +146,7 @@ const ATTEMPT = {
   skipped: 'skipped',
   log: 'log',
 };
+const STEP = { name: 'name', attempt: 'attempt', atMs: 'at_ms', result: 'result' };
 const TIMES = { count: 'count', firstMs: 'first_ms', lastMs: 'last_ms', recent: 'recent' };
 
 type ExportedAttempt = ExportedEvent['attempts'][number];
@@ -176,6 +177,7 @@ interface ExportedRow
   readonly trigger: 'auto' | 'manual' | null;
   readonly yields: boolean | 0 | 1 | null;
   readonly ran: string | null;
+  readonly done: string | null;
   readonly again: string | null;
   readonly other: string | null;
   readonly other_body: Uint8Array | null;
@@ -196,6 +198,7 @@ function selectExported(dialect: Dialect): string {
       events.verified, ${state}, events.received_ms AS "receivedMs", events.erased_ms AS "erasedMs", events.body,
       events.body_sha256 AS sha256, events.trace,
       ${handled.columns}, ${of(`${jsonList}(${object(ATTEMPT)})`, t.attempts)} AS ran,
+      ${of(`${jsonList}(${object(STEP)})`, t.steps)} AS done,
       ${of(times, t.redeliveries)} AS again, ${of(times, t.conflicts)} AS other, ${of('found.body', t.conflicts)} AS other_body
     FROM ${listedEvents(dialect)} ${handled.joins}`;
 }
@@ -221,6 +224,7 @@ function exportedEvent({ fromJson }: Pick<Dialect, 'fromJson'>, row: ExportedRow
   const ran = fromJson(row.ran ?? '[]') as readonly AttemptRow[]; // of selectExported
   const attempts = ran.toSorted((one, other) => one.number - other.number).map(attemptOf);
   const other = timesOf(row.other);
+  const steps = fromJson(row.done ?? '[]') as NonNullable<ExportedEvent['steps']>; // of selectExported
   const handled = row.due_ms === null ? handledBy(row, attempts) : row;
   return {
     endpoint,
@@ -245,6 +249,7 @@ function exportedEvent({ fromJson }: Pick<Dialect, 'fromJson'>, row: ExportedRow
     attempts,
     redeliveries: timesOf(row.again),
     conflict: other === null || row.other_body === null ? null : { ...other, body: row.other_body },
+    ...(steps.length > 0 && { steps: steps.toSorted((one, other) => (one.name < other.name ? -1 : 1)) }),
     ...(row.trace !== null && { trace: row.trace }),
     ...(Boolean(row.yields) && { yields: true }),
   };

@@ -75,7 +75,7 @@ export function inTime(event: ExportedEvent, { now, trusted }: Pick<ImportRules,
   const past = (ms: number): number => Math.min(ms, now);
   const pastOrNone = (ms: number | null): number | null => (ms === null ? null : past(ms));
   const interrupted = event.state === 'processing';
-  const { redeliveries, conflict } = event;
+  const { redeliveries, conflict, steps = [] } = event;
   const pastOf = <T extends NonNullable<ExportedEvent['redeliveries']>>(times: T | null): T | null =>
     times && {
       ...times,
@@ -97,5 +97,7 @@ export function inTime(event: ExportedEvent, { now, trusted }: Pick<ImportRules,
     })),
     redeliveries: pastOf(redeliveries),
     conflict: pastOf(conflict),
+    // A stranger's step would keep a handler from its work.
+    steps: trusted ? steps.map((step) => ({ ...step, atMs: past(step.atMs) })) : [],
   };
 }

@@ -55,6 +55,10 @@ function* save(tx: OperatorTransaction, { events, marks }: ImportPlan): Operatio
       conflict === null ? [] : [{ ...timesOf(seq, conflict), body: conflict.body }],
     ),
   );
+  tx.insert(
+    'steps',
+    stored.flatMap(({ seq, steps = [] }) => steps.map(({ atMs, ...step }) => ({ seq, ...step, at_ms: atMs }))),
+  );
   yield* noteOutOfOrder(tx, tx.dialect, seqs[0] ?? 0, seqs.at(-1) ?? 0);
 }
 

@@ -104,7 +104,10 @@ export interface OperatorTransaction extends Clock {
   importEvents(events: readonly ExportedEvent[]): Awaitable<readonly number[]>;
   raiseMarks(marks: readonly ExportedMark[]): void;
   /** All rows have the same columns. */
-  insert(table: 'attempts' | 'redeliveries' | 'conflicts', rows: readonly Readonly<Record<string, unknown>>[]): void;
+  insert(
+    table: 'attempts' | 'redeliveries' | 'conflicts' | 'steps',
+    rows: readonly Readonly<Record<string, unknown>>[],
+  ): void;
 }
 
 export interface ChangeOptions<Result> {

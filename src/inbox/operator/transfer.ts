@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isUsableId } from '../../events/parse.ts';
 import { deadReasons, eventStates } from '../event.ts';
 import { ERROR_CHARACTERS, LOG_LIMITS } from '../rules/attempt.ts';
+import { isStepName, isStepResult } from '../rules/steps.ts';
 import { LONGEST_OF_LANE } from '../rules/pauses.ts';
 import type { EventFilter } from './search.ts';
 
@@ -202,6 +203,18 @@ const eventSchema = z
     attempts: z.array(attemptSchema).max(100_000),
     redeliveries: z.strictObject(occurrences).nullable(),
     conflict: z.strictObject({ ...occurrences, body: bytes }).nullable(),
+    steps: z
+      .array(
+        z.strictObject({
+          name: z.string().refine(isStepName),
+          attempt: whole.min(1),
+          atMs: ms,
+          result: z.string().refine(isStepResult).nullable(),
+        }),
+      )
+      .max(100_000)
+      .readonly()
+      .optional(),
     /** W3C headers have 55 characters, a space, and a state of up to 512 */
     trace: z.string().max(600).optional(),
     /** a pending one that has failed and lets newer events of its entity pass */
@@ -224,6 +237,9 @@ const eventSchema = z
       begun: event.begun >= Math.max(numbers.at(-1) ?? 0, event.failures + event.crashes),
       // A crash has no error.
       fingerprint: event.fingerprint === null || event.deadReason === 'failed' || event.deadReason === 'invalid',
+      steps:
+        event.steps === undefined ||
+        (event.body !== null && new Set(event.steps.map(({ name }) => name)).size === event.steps.length),
       redeliveries: isCounted(event.redeliveries),
       attempts:
         numbers.every((number, at) => number > (numbers[at - 1] ?? 0)) &&

@@ -353,7 +353,8 @@ export function movesOf(t: Tables) {
 
     /** With the messages of errors, and other bodies beside them. */
     pruneProcessed: aboutEvents(`
-      WITH ${unpruned}, tried AS (${pruneErrors(t)}), beside AS (DELETE FROM ${t.conflicts} WHERE ${THESE})
+      WITH ${unpruned}, tried AS (${pruneErrors(t)}), beside AS (DELETE FROM ${t.conflicts} WHERE ${THESE}),
+        steps AS (DELETE FROM ${t.steps} WHERE ${THESE})
       UPDATE ${t.events} SET body = NULL, body_sha256 = sha256(body) WHERE ${THESE} AND body IS NOT NULL`),
     pruneMany: aboutEvents(`
       WITH shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE ${THESE}), ${unpruned}

@@ -1,4 +1,4 @@
-import { logOf } from '../rules/attempt.ts';
+import { isRunning, logOf } from '../rules/attempt.ts';
 import { Budget, withinBudget } from '../rules/budget.ts';
 import {
   announced,
@@ -22,7 +22,7 @@ import { postgresStore } from './engine/postgres-store.ts';
 import { openLanes, pausesIn } from '../rules/pauses.ts';
 import { mayRerun } from '../rules/decide-act.ts';
 import type { EventKey } from '../event.ts';
-import type { Announced, Attempt, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
+import type { Announced, Attempt, DoneStep, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import {
   handledTypes,
   ignoredTypes,
@@ -53,6 +53,8 @@ type Part = Pick<
   | 'unhandled'
   | 'ignoredSince'
   | 'attempts'
+  | 'steps'
+  | 'keepStep'
   | 'rerun'
   | 'prune'
 >;
@@ -119,6 +121,27 @@ export function workQueue(store: Store): Part {
         ignoredReport(await ignoredTypes(reading, scope, time.toDatabase(since)), time.toDatabase(now)),
       ),
     attempts: (key) => attemptsOf(store, key),
+    steps: ({ id, endpoint }) =>
+      read(async ({ session }) => {
+        const rows = await session.rows<Pick<DoneStep, 'name' | 'attempt' | 'result'> & { at_ms: number }>(
+          `SELECT name, attempt, at_ms, result FROM ${t.steps}
+           WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY at_ms, name`,
+          [id, endpoint],
+        );
+        return rows.map(({ at_ms: at, ...step }) => ({ ...step, at: new Date(time.toCaller(at)) }));
+      }),
+    keepStep: (lease, step, now) =>
+      // A second time does no harm.
+      database.transaction({
+        async work(session) {
+          const transaction = within(session);
+          await transaction.locks.takeOf([lease.seq]);
+          const engine = postgresStore(transaction);
+          const [event] = await engine.held([lease], null);
+          if (isRunning(event)) await engine.addStep(event, step, time.toDatabase(now));
+          return isRunning(event);
+        },
+      }),
     rerun(key, content, now, readFrom) {
       const times = time.asked();
       return database.transaction({

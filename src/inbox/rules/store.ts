@@ -7,6 +7,7 @@ import type {
   ClaimedEvent,
   ClaimRequest,
   CrashedEvent,
+  DoneStep,
   Lease,
   LogLine,
   Scope,
@@ -47,6 +48,8 @@ export interface Store<M extends Mode> {
   held(leases: readonly Lease[], handledSince: number | null): Answer<M, readonly (HeldEvent | undefined)[]>;
   /** `undefined` if the attempt did not end, if the event was claimed again, or if a claim found it crashed. */
   outcomesUnder(leases: readonly Lease[]): Answer<M, readonly (AttemptOutcome | undefined)[]>;
+  /** Keeps the step that has this name already. */
+  addStep(event: HeldEvent, step: NewStep, now: number): Answer<M, void>;
   /** Returns the leases that are not lost. */
   renew(leases: readonly Lease[], until: number, isClosing: boolean): Answer<M, readonly Lease[]>;
   noteTime(now: number): Answer<M, void>;
@@ -223,6 +226,8 @@ export type Change =
   /** no claim finds a parked event */
   | { readonly kind: 'parked'; readonly seqs: readonly number[] }
   | { readonly kind: 'unparked'; readonly seqs: readonly number[] };
+
+export type NewStep = Pick<DoneStep, 'name' | 'result'>;
 
 export type Ending = Pick<Attempt, 'outcome' | 'error' | 'skipped' | 'log'> & {
   readonly failed: 0 | 1;

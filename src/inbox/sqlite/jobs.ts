@@ -3,7 +3,7 @@ import type { EventKey, StoredEvent } from '../event.ts';
 import { unavailable, type CommitOutcome } from '../group-commit.ts';
 import { processors, unhandled } from '../queue-operations.ts';
 import { seenSince, ignoredTypes } from '../rules/processors.ts';
-import type { Attempt, Scope } from '../work.ts';
+import type { Attempt, DoneStep, Scope } from '../work.ts';
 import { nextDue, type Statements } from './engine/sqlite-store.ts';
 import { isBusy, isRowFault } from './opening/database.ts';
 import { attemptOf, storedEvent, type EventRow } from './sql/rows.ts';
@@ -20,6 +20,8 @@ const reads = {
   ignoredSince: ({ store }: Statements, scope: Scope, since: number, now: number) =>
     ignoredTypes(store.ignoredTypes(scope, since), now),
   processors: ({ store }: Statements, now: number) => processors(store, now),
+  steps: ({ queue }: Statements, { id, endpoint }: EventKey): DoneStep[] =>
+    queue.stepsOf.all({ id, endpoint }).map(({ at_ms: at, ...step }) => ({ ...step, at: new Date(at) })),
   attempts: ({ queue }: Statements, { id, endpoint }: EventKey): Attempt[] =>
     queue.attemptsOf.all({ id, endpoint }).map(attemptOf),
 };

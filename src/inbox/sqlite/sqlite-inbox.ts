@@ -235,6 +235,7 @@ export function sqliteInbox(
     nextDue: (scope) => read('nextDue', scope),
     unhandled: (now, handledSince) => read('unhandled', now, handledSince),
     ignoredSince: (scope, since, now) => read('ignoredSince', scope, since, now),
+    steps: (key) => read('steps', key),
     attempts: (key) => read('attempts', key),
     upkeep: (how) => runUpkeep(operations, how),
     onPending,

@@ -50,6 +50,12 @@ function inWords(entry: Entry, summary: EventHistory['summary'], base: string, n
       return foldedInWords(entry, now);
     case 'attempt':
       return attemptInWords(entry.attempt);
+    case 'step':
+      return (
+        <>
+          attempt {number(entry.attempt)} ran the step <StoredText text={entry.name} />
+        </>
+      );
     case 'due':
       return dueInWords(entry.at, summary.attempts > 0, now);
     case 'settled':

@@ -3,6 +3,7 @@ import { inboxesOnPostgres } from '../../helpers/postgres.ts';
 import { testLeases } from '../../processing/leases.conformance.ts';
 import { testOptionsByType, testTraces } from '../../processing/options-by-type.conformance.ts';
 import { testToldCrashes } from '../../processing/told-crashes.conformance.ts';
+import { testSteps } from '../../processing/steps.conformance.ts';
 import { testScope } from '../../processing/scope.conformance.ts';
 import { testStoredAsRunning, testWorkQueue } from '../../processing/work-queue.conformance.ts';
 
@@ -15,4 +16,5 @@ testScope('the work queue in Postgres', () => empty() as Inbox<never>);
 testLeases('the work queue in Postgres', () => empty() as Inbox<never>);
 testOptionsByType('the work queue in Postgres', () => empty() as Inbox<never>);
 testTraces('the work queue in Postgres', () => empty() as Inbox<never>);
+testSteps('the work queue in Postgres', () => empty() as Inbox<never>);
 testToldCrashes('the work queue in Postgres', () => empty() as Inbox<never>);

@@ -83,6 +83,17 @@ describe('what has happened', () => {
     expect(timeline).toContain('and then cut (code=•••…');
   });
 
+  test('shows the steps that an attempt has run', async () => {
+    const { inbox, html } = openedPage();
+    await store(inbox, orderEvent('evt_1'));
+    const [claimed] = await inbox.claim({ ...ANY, now: START + 1 }, 1);
+    if (claimed === undefined) throw new Error('nothing was claimed');
+    await inbox.keepStep(claimed.lease, { name: 'mail <ada>', result: '"secret"' }, START + 2);
+    const page = await html(EVENT);
+    expect(textOf(partOf(page, 'timeline'))).toContain('attempt 1 ran the step mail <ada>');
+    expect(page).not.toContain('secret');
+  });
+
   test('says why a handler let the event go by', async () => {
     const { inbox, html } = openedPage();
     await handled(inbox, { outcome: 'processed', skipped: 'not <ours>' }, orderEvent('evt_1'));

@@ -52,6 +52,12 @@ export function postgresStore(transaction: Transaction): Store<'async'> {
       });
     },
     outcomesUnder: (leases) => outcomesUnder(transaction, leases),
+    async addStep({ seq, attempt }, { name, result }, now) {
+      await session.run({
+        text: `INSERT INTO ${transaction.t.steps} (seq, name, attempt, at_ms, result) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+        values: [seq, name, attempt, now, result],
+      });
+    },
     async renew(leases, until, isClosing) {
       const rows = await session.rows<Lease>(moves.renew(leases, until, isClosing));
       return leases.filter((lease) => rows.some((row) => isSame(row, lease)));

@@ -46,7 +46,9 @@ export function operatorTransaction(transaction: Transaction, clock: Clock, late
     },
     async prune(seqs) {
       later.push({ text: pruneErrors(t), values: [seqs] });
-      later.push({ text: `DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`, values: [seqs] });
+      for (const table of [t.conflicts, t.steps]) {
+        later.push({ text: `DELETE FROM ${table} WHERE seq = ANY($1::bigint[])`, values: [seqs] });
+      }
       await session.run(moves.pruneMany(seqs));
     },
     async erase(tombstones, now) {

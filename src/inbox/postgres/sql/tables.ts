@@ -14,6 +14,7 @@ export const tableNames = [
   'handling',
   'redeliveries',
   'conflicts',
+  'steps',
   'effects',
   'clock',
   'slots',

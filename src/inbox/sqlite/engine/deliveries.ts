@@ -128,6 +128,7 @@ export function pruneBodies({ moves, queue }: Pick<NamedStatements, 'moves' | 'q
     queue.pruneAttempts.run({ seq });
     queue.pruneConflict.run({ seq });
   }
+  if (seqs.length > 0) queue.pruneSteps.run(JSON.stringify(seqs));
 }
 
 export function timesColumns({ count, first, last, recent }: Times) {

@@ -111,6 +111,7 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
         const row = queue.outcomeUnder.get({ seq, fence });
         return row && isCommittedAlone(row.error_message) ? 'committed alone' : row?.outcome;
       }),
+    addStep: ({ seq, attempt }, step, now) => void queue.addStep.run({ ...step, seq, attempt, now }),
     renew: (leases, until, isClosing) =>
       leases.filter(
         ({ seq, fence }) => moves.renew.run({ seq, fence, until, closing: isClosing ? 1 : 0 }).changes === 1,

@@ -23,6 +23,7 @@ import type {
   RowToRerun,
   RowToRun,
   RunningRow,
+  StepRow,
   TimesRow,
 } from './rows.ts';
 import { statement, keyIs, lazyStatement } from './statement.ts';
@@ -329,6 +330,16 @@ function prepareQueueStatements(database: SqliteDatabase) {
     pruneAttempts: prepare(`
       UPDATE hookbox_attempts SET error_message = NULL, error_stack = NULL, skipped = NULL, log = NULL WHERE seq = :seq
     `),
+    addStep: prepare(`
+      INSERT INTO hookbox_steps (seq, name, attempt, at_ms, result) VALUES (:seq, :name, :attempt, :now, :result)
+      ON CONFLICT DO NOTHING
+    `),
+    stepsOf: prepare<StepRow>(`
+      SELECT name, attempt, at_ms, result FROM hookbox_steps
+      WHERE seq = (SELECT seq FROM hookbox_events WHERE ${keyIs()})
+      ORDER BY at_ms, name
+    `),
+    pruneSteps: prepare('DELETE FROM hookbox_steps WHERE seq IN (SELECT value FROM json_each(?))'),
     pruneConflict: prepare('DELETE FROM hookbox_conflicts WHERE seq = :seq'),
     event: prepare<EventRow>(`SELECT * FROM hookbox_events WHERE ${keyIs()}`),
     eventsAfter: prepare<EventRow>('SELECT * FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT +?'),

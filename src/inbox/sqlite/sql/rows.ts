@@ -4,7 +4,7 @@ import type { StoredEvent, DeadReason, EventState } from '../../event.ts';
 import { occurrencesOf, type Times } from '../../rules/accept.ts';
 import { logOf } from '../../rules/attempt.ts';
 import type { SizedEvent } from '../../rules/store.ts';
-import type { Attempt, AttemptError, Lease } from '../../work.ts';
+import type { Attempt, AttemptError, DoneStep, Lease } from '../../work.ts';
 
 type Flag = 0 | 1;
 
@@ -97,6 +97,10 @@ export interface AttemptRow extends Pick<Attempt, 'number' | 'trigger' | 'outcom
   readonly error_stack: string | null;
   readonly skipped: string | null;
   readonly log: string | null;
+}
+
+export interface StepRow extends Pick<DoneStep, 'name' | 'attempt' | 'result'> {
+  readonly at_ms: number;
 }
 
 export interface TimesRow {
