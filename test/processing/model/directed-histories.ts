@@ -163,6 +163,31 @@ export const fullDiskForMany: DirectedHistory = {
   },
 };
 
+export const steppedTwice: DirectedHistory = {
+  name: 'two attempts fail after the same step',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('all');
+    world.service.sendNew(content, ['take a step, then fail', 'take a step, then fail'], web);
+    await world.advance(5_000);
+  },
+};
+
+export const steppedOver: DirectedHistory = {
+  name: 'a worker sleeps through its lease in a step, and wakes up while another one has its event',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('all');
+    world.service.sendNew(content, ['take a step slowly, then fail', 'succeed slowly'], web);
+    await world.advance(1_000);
+    world.freeze(worker);
+    world.start('all');
+    await world.advance(5_000);
+    world.thaw(worker);
+    await world.advance(6_000);
+  },
+};
+
 export const takenOver: DirectedHistory = {
   name: 'a worker sleeps through its lease, and wakes up while another one has its event',
   async happen(world) {
@@ -287,6 +312,8 @@ export const directedHistories = [
   setBackAndFull,
   fullDisk,
   fullDiskForMany,
+  steppedTwice,
+  steppedOver,
   takenOver,
   ofAnother,
   vanishedRow,

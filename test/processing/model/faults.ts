@@ -28,6 +28,24 @@ export function noFence(): Mutation {
   });
 }
 
+/** Anyone may keep a step, with or without the lease. */
+export function noFenceForSteps(): Mutation {
+  const fences = new Map<number, number>();
+  return (inbox) => ({
+    ...inbox,
+    async claim(request, limit) {
+      const claimed = await inbox.claim(request, limit);
+      for (const { lease } of claimed) fences.set(lease.seq, lease.fence);
+      return claimed;
+    },
+    keepStep: ({ seq, fence }, step, now) => inbox.keepStep({ seq, fence: fences.get(seq) ?? fence }, step, now),
+  });
+}
+
+export function stepsNotRead(): Mutation {
+  return (inbox) => ({ ...inbox, steps: async () => [] });
+}
+
 /** An entity is free once its transaction has committed, although its handler is still running. */
 export function freeOnceCommitted(): Mutation {
   return (inbox) => ({

@@ -37,9 +37,15 @@ export async function compareAttempts(model: InboxModel, { inboxes }: Store): Pr
   const [inbox] = inboxes;
   const text = (of: Readonly<ModelEvent['attempts']>): string =>
     of.map((one) => `${one.trigger} ${one.outcome}`).join();
-  for (const { endpoint, id, attempts, deadReason, historyFrom, hasVanished } of model.events) {
+  for (const { endpoint, id, attempts, deadReason, historyFrom, hasVanished, hasStep, pruned } of model.events) {
     const kept = (await inbox?.attempts({ endpoint, id })) ?? [];
     must(text(kept) === text(attempts), 'the store agrees with the model', () => `${id}: ${text(kept)}`);
+    const steps = (await inbox?.steps({ endpoint, id })) ?? [];
+    must(
+      steps.length === Number(hasStep && !pruned),
+      'the store agrees with the model',
+      () => `${id} has ${steps.length} steps`,
+    );
     if (deadReason !== 'crashed' || hasVanished) continue;
     const crashes = kept.slice(historyFrom).filter(({ outcome }) => outcome === 'crashed').length;
     must(crashes === 3, 'dead only for a reason', () => `${id} is dead(crashed) after ${crashes} crashes`);

@@ -23,6 +23,10 @@ export const behaviours = [
   'commit twice, not awaited',
   'fail inside the transaction, not awaited',
   'fail inside the transaction and do without',
+  'take a step',
+  'take a step, then fail',
+  'take a step slowly, then fail',
+  'take a step, then kill the process',
   'wait for the signal',
   'wait for the signal and swallow it',
   'ignore the signal',
@@ -43,6 +47,8 @@ export interface Stage {
   loseConnection(database: SqliteDatabase): void | Promise<void>;
   hang(): Promise<never>;
   killProcess(): void;
+  /** A step runs. */
+  act(): void;
   doesWithout(): void;
 }
 
@@ -69,6 +75,12 @@ export async function perform(
   const failInside = (): Promise<void> =>
     context.transaction(() => {
       throw new Error('inside the transaction');
+    });
+
+  const takeStep = (wait: () => Promise<void> = async () => {}): Promise<void> =>
+    context.once('step', async () => {
+      await wait();
+      stage.act();
     });
 
   switch (behaviour) {
@@ -122,6 +134,18 @@ export async function perform(
     case 'fail inside the transaction and do without':
       stage.doesWithout();
       return failInside().catch(() => {});
+    case 'take a step':
+      return takeStep();
+    case 'take a step, then fail':
+      await takeStep();
+      throw new Error('after the step');
+    case 'take a step slowly, then fail':
+      await takeStep(slowly);
+      throw new Error('after the step');
+    case 'take a step, then kill the process':
+      await takeStep();
+      stage.killProcess();
+      return new Promise(() => {});
     case 'wait for the signal':
       await aborted();
       return signal.throwIfAborted();

@@ -92,6 +92,7 @@ export class InboxModel {
         historyFrom: 0,
         hasVanished: false,
         attempts: [],
+        hasStep: false,
       };
       this.#nextSeq += 1;
       this.#bySeq.set(stored.seq, stored);
@@ -179,6 +180,13 @@ export class InboxModel {
       const event = this.#leased(lease);
       if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt, closing });
     }
+  }
+
+  keptStep(lease: Lease, kept: boolean): void {
+    const event = this.#held(lease);
+    const say = (): string => `a step of ${this.#name(lease)} was kept: ${kept}`;
+    must(kept === (event !== undefined), 'only the holder of a lease settles', say);
+    if (event !== undefined) event.hasStep = true;
   }
 
   settled(lease: Lease, settlement: Settlement, now: number, held: boolean): void {

@@ -41,6 +41,8 @@ export interface ModelEvent extends EventKey {
   /** the first attempt that counts since a rerun or another body */
   historyFrom: number;
   hasVanished: boolean;
+  /** a handler's step is kept */
+  hasStep: boolean;
   readonly attempts: Pick<Attempt, 'trigger' | 'outcome'>[];
 }
 

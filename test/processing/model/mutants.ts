@@ -14,6 +14,8 @@ import {
   outage,
   setBack,
   sleep,
+  steppedOver,
+  steppedTwice,
   takenOver,
   vanishedRow,
   type DirectedHistory,
@@ -44,6 +46,18 @@ export const mutants: readonly Mutant[] = [
     breaks: ['only the holder of a lease settles'],
     dearHistory: takenOver,
     begin: faults.noFence,
+  },
+  {
+    name: 'a step is kept without the lease',
+    breaks: ['only the holder of a lease settles'],
+    history: steppedOver,
+    begin: faults.noFenceForSteps,
+  },
+  {
+    name: 'a later attempt does not ask for steps',
+    breaks: ['a kept step is not run again'],
+    history: steppedTwice,
+    begin: faults.stepsNotRead,
   },
   {
     name: 'no entity lock',

@@ -113,6 +113,13 @@ export class Observer {
           },
         );
       },
+      steps: (key) => this.#read(life, () => base.steps(key)),
+      keepStep: (lease, step, now) =>
+        call(
+          'keepStep',
+          () => base.keepStep(lease, step, now),
+          (kept) => model.keptStep(lease, kept),
+        ),
       transaction: async (lease, work, attempt) => {
         let now = 0;
         let effect: string | null = null;
@@ -196,6 +203,11 @@ export class Observer {
         return stop;
       },
     };
+  }
+
+  /** In a handler, an error would only be one of its failures. */
+  note(violation: Violation): void {
+    this.#violation ??= violation;
   }
 
   assertFine(): void {

@@ -5,6 +5,7 @@ export type PromiseName =
   | 'effect exactly once'
   | 'one live lease an entity'
   | 'only the holder of a lease settles'
+  | 'a kept step is not run again'
   | 'a lease that is renewed holds'
   | 'a run without a lease is told'
   | 'an attempt ends as its run did'

@@ -308,6 +308,11 @@ export class World {
         return hang.promise;
       },
       killProcess: () => this.crash(process),
+      act: () => {
+        const event = this.model.events.find((one) => one.name === name);
+        const isHeld = event !== undefined && mayHold(event) && event.attempts.length < context.attempt;
+        if (isHeld && event.hasStep) this.observer.note(new Violation('a kept step is not run again', name));
+      },
       doesWithout: () => {
         run.doesWithout = true;
       },
