@@ -110,10 +110,11 @@ export const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
 
 /**
  * Throw this error in a handler to set the wait before the next attempt, for example after a 429 response. The attempt
- * counts as failed. The wait is `afterMs` or the usual wait, whichever is longer.
+ * counts as failed. The wait is `afterMs` or the usual wait, whichever is longer. If a provider is down, set
+ * `countAttempt: false` and `pauseType: true`, so that no attempts are used up and the other events of the type wait too.
  *
  * @throws ConfigurationError `INVALID_OPTION` from the constructor if `afterMs` is not a number of milliseconds from 0
- * to 30 days; the attempt then fails with this error, and the handler runs again after the usual wait
+ * to 30 days, or another option is not a boolean; the attempt then fails with this error, and the handler runs again after the usual wait
  * @example
  * ```ts
  * import { RetryLaterError } from 'hookbox';
@@ -131,9 +132,24 @@ export class RetryLaterError extends HookboxError {
   readonly code = 'RETRY_LATER';
   /** The minimum wait after the attempt ends, in milliseconds. */
   readonly afterMs: number;
+  /** `false` if the attempt does not count as a failure. */
+  readonly countAttempt: boolean;
+  /** `true` if the type of the event waits too. */
+  readonly pauseType: boolean;
 
-  constructor(wait: { readonly afterMs: number; readonly message?: string; readonly cause?: unknown }) {
-    const { afterMs, message, cause } = Object(wait) as typeof wait;
+  /**
+   * @param wait - `countAttempt: false`: the attempt does not use up one of the event's attempts. `pauseType: true`: the
+   * type of the event is paused at its endpoint for `afterMs`; processors then continue without an operator. In inline
+   * mode, where the service decides on retries, `countAttempt` has no effect.
+   */
+  constructor(wait: {
+    readonly afterMs: number;
+    readonly countAttempt?: boolean;
+    readonly pauseType?: boolean;
+    readonly message?: string;
+    readonly cause?: unknown;
+  }) {
+    const { afterMs, countAttempt = true, pauseType = false, message, cause } = Object(wait) as typeof wait;
     super(message ?? `retry in ${afterMs} ms`, { cause });
     if (!(typeof afterMs === 'number' && afterMs >= 0 && afterMs <= LONGEST_WAIT_MS)) {
       throw new ConfigurationError(
@@ -142,7 +158,16 @@ export class RetryLaterError extends HookboxError {
           `${LONGEST_WAIT_MS}, not ${String(afterMs)}. A Retry-After header may contain a date instead of seconds.`,
       );
     }
+    for (const [name, value] of Object.entries({ countAttempt, pauseType })) {
+      if (typeof value === 'boolean') continue;
+      throw new ConfigurationError(
+        'INVALID_OPTION',
+        `new RetryLaterError({ ${name} }): ${name} must be true or false, not ${typeof value}.`,
+      );
+    }
     this.afterMs = afterMs;
+    this.countAttempt = countAttempt;
+    this.pauseType = pauseType;
   }
 }
 
@@ -229,14 +254,26 @@ export function isPermanent(thrown: unknown): boolean {
   }
 }
 
-/** How long whatever was thrown asks to wait, in whole milliseconds: 0 where it does not. Also of another copy of hookbox. */
-export function waitAskedFor(thrown: unknown): number {
+/** What a thrown RetryLaterError asks for, in whole milliseconds. Also of another copy of hookbox. */
+export interface AskedWait {
+  readonly afterMs: number;
+  readonly isUncounted: boolean;
+  readonly pausesType: boolean;
+}
+
+const NO_WAIT: AskedWait = { afterMs: 0, isUncounted: false, pausesType: false };
+
+export function waitAskedFor(thrown: unknown): AskedWait {
   try {
-    if (!isError(thrown) || Reflect.get(thrown, 'code') !== 'RETRY_LATER') return 0;
+    if (!isError(thrown) || Reflect.get(thrown, 'code') !== 'RETRY_LATER') return NO_WAIT;
     const afterMs: unknown = Reflect.get(thrown, 'afterMs');
-    return typeof afterMs === 'number' && afterMs > 0 ? Math.ceil(Math.min(afterMs, LONGEST_WAIT_MS)) : 0;
+    return {
+      afterMs: typeof afterMs === 'number' && afterMs > 0 ? Math.ceil(Math.min(afterMs, LONGEST_WAIT_MS)) : 0,
+      isUncounted: Reflect.get(thrown, 'countAttempt') === false,
+      pausesType: Reflect.get(thrown, 'pauseType') === true,
+    };
   } catch {
-    return 0;
+    return NO_WAIT;
   }
 }
 

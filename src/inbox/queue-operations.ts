@@ -80,7 +80,8 @@ export interface Announcements {
   processorsAfter(since: number): readonly NotedProcessor[];
   handledTypes(): readonly HandledType[];
   isAnybodyThere(since: number): boolean;
-  pendingTypes(): readonly PendingType[];
+  /** A pause that ended by then does not count. */
+  pendingTypes(handledSince: number): readonly PendingType[];
   ignoredTypes(scope: Scope, since: number): readonly TypeTotal[];
 }
 
@@ -158,7 +159,7 @@ function startClaim(
   } else {
     store.noteTime(request.now);
   }
-  const { changes, crashed, more } = planLeases(start, request);
+  const { changes, crashed, more } = planLeases(start, request, onlyFor);
   store.apply(changes);
   if (more || isBehind) return { state: 'more', crashed };
   return { state: changes.length === 0 ? start : store.claimState(), crashed };
@@ -304,7 +305,10 @@ export function announce(
 }
 
 export function unhandled(store: SyncStore, handledSince: number): UnhandledType[] {
-  return unhandledTypes(store.pendingTypes(), { isAnybodyThere: store.isAnybodyThere(handledSince), handledSince });
+  return unhandledTypes(store.pendingTypes(handledSince), {
+    isAnybodyThere: store.isAnybodyThere(handledSince),
+    handledSince,
+  });
 }
 
 export function processors(store: SyncStore, now: number): ProcessorsSeen {

@@ -97,6 +97,7 @@ export function createSharedTables(words: TableWords): string {
       since_ms ${int} NOT NULL,
       actor    ${text} NOT NULL,
       reason   ${text},
+      until_ms ${int},
       PRIMARY KEY (endpoint, type)
     )${keyed};
 

@@ -166,9 +166,24 @@ export type Settlement = { readonly log?: readonly LogLine[] } &
   /** `skipped`: the reason that the handler gave for skipping the event. */
   (
     | { readonly outcome: 'processed'; readonly skipped?: string }
-    /** `yields`: newer events of its entity do not wait for it. */
-    | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number; readonly yields?: boolean }
-    | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
+    /**
+     * `yields`: newer events of its entity do not wait for it. `isUncounted`: the attempt is not one of the event's
+     * failures. `pauseUntil`: the end of a pause of its type.
+     */
+    | {
+        readonly outcome: 'retry';
+        readonly error: AttemptError;
+        readonly dueAt: number;
+        readonly yields?: boolean;
+        readonly isUncounted?: boolean;
+        readonly pauseUntil?: number;
+      }
+    | {
+        readonly outcome: 'dead';
+        readonly reason: 'failed' | 'invalid';
+        readonly error: AttemptError;
+        readonly pauseUntil?: number;
+      }
     /** The attempt does not count, because `close()` ended it or the database file is unavailable. */
     | { readonly outcome: 'interrupted'; readonly dueAt?: number }
     /**
@@ -238,8 +253,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
    */
   claim(request: ClaimRequest, limit: number, tell?: TellCrashed): Promise<readonly ClaimedEvent[]>;
   /**
-   * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity, and `settled` if
-   * the event need not be handled or its type is paused.
+   * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity, or a handler
+   * paused its type for a time, and `settled` if the event need not be handled or an operator paused its type.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /**

@@ -72,7 +72,9 @@ export async function* exportOfEach(
   try {
     yield FIRST_LINE;
     // An importing inbox must not begin to handle the events before.
-    if (filters.some(isWhole)) for (const pause of await operations.pausedTypes()) yield pauseLine(pause);
+    // A handler's pause ends by itself.
+    const pauses = filters.some(isWhole) ? await operations.pausedTypes() : [];
+    for (const pause of pauses) if (pause.until === undefined) yield pauseLine(pause);
     for (const [n, filter] of filters.entries()) {
       for await (const page of n === 0 ? first : operations.exportPages(filter)) {
         if (signal?.aborted === true) return;

@@ -40,7 +40,8 @@ const PAUSE: RulesFor<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
 
 /**
  * Pauses a type. Deliveries of the type are still stored and get a 200, also in inline mode, but no processor on any
- * machine starts to handle events of the type until you call `resumeType`.
+ * machine starts to handle events of the type until you call `resumeType`. Replaces a pause by a handler
+ * (`RetryLaterError`), which would end by itself.
  *
  * Handlers that are already running are not interrupted. Events of a paused type are never ignored. Newer events of the
  * same entity wait behind them, unless `ordering` is off.
@@ -94,7 +95,7 @@ async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
 const MOST_MEANT = 3;
 
 /**
- * Resumes a type. Processors start to claim its pending events within about a second, oldest first.
+ * Resumes a type, also one that a handler paused. Processors start to claim its pending events within about a second, oldest first.
  *
  * @returns the pause that was ended, or `null` if the type was not paused
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`
@@ -183,10 +184,18 @@ export async function namedEndpoints(inbox: AnyInbox, now: number): Promise<read
   return [...new Set(named)].toSorted();
 }
 
-export function pausedInWords({ type, endpoint, since, actor, reason }: StoredPause): string {
+export function pausedInWords({ type, endpoint, since, actor, reason, until }: StoredPause): string {
   const at = endpoint === 'default' ? '' : ` at ${oneLine(endpoint, 40)}`;
   const why = reason === null ? '' : `: ${oneLine(reason, 300)}`;
-  return `${oneLine(type, 80)}${at} was paused by ${oneLine(actor, 60)} at ${timestamp(since)}${why}`;
+  return `${oneLine(type, 80)}${at} was paused by ${oneLine(actor, 60)} at ${timestamp(since)}${untilInWords(until)}${why}`;
+}
+
+function untilInWords(until: Date | undefined): string {
+  return until === undefined ? '' : ` until ${timestamp(until)}`;
+}
+
+export function endInWords({ until }: StoredPause): string {
+  return until === undefined ? 'until you resume the type' : 'until the pause ends, or you resume the type';
 }
 
 const MOST_ENDPOINTS = 5;
@@ -202,7 +211,7 @@ export function strangerInWords(endpoint: string, named: readonly string[]): str
 export function heldUpInWords({ paused, hasProcessor, unhandled }: HeldUp): readonly string[] {
   const each = unhandled.length === 1 ? 'its' : 'their';
   return [
-    ...paused.map((pause) => `${pausedInWords(pause)}. Its events wait until you resume the type.`),
+    ...paused.map((pause) => `${pausedInWords(pause)}. Its events wait ${endInWords(pause)}.`),
     ...(hasProcessor ? [] : ['No processor is running. The events wait until you start one.']),
     ...(hasProcessor && unhandled.length > 0
       ? [`No running processor handles ${typesText(unhandled)}: ${each} events are waiting.`]

@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import { COMMITTED_ALONE } from '../inbox/rules/attempt.ts';
+import { COMMITTED_ALONE, withTimes } from '../inbox/rules/attempt.ts';
 import { movedBack } from '../inbox/rules/claim.ts';
 import type { ClaimedEvent, Lease, Settled, Settlement } from '../inbox/work.ts';
 import type { LeaseGrace, LeaseRenewal } from './leases.ts';
@@ -141,8 +141,7 @@ function settlementOf(end: AttemptEnd, attempt: Pick<LoggedAttempt, 'lines'>): S
   return log.length === 0 ? settlement : { ...settlement, log };
 }
 
-/** If the clock was set back meanwhile, the backoff keeps its length. */
+/** If the clock was set back meanwhile, the backoff and the pause keep their length. */
 function asOf(now: number, endedAt: number, settlement: Settlement): Settlement {
-  if (!('dueAt' in settlement) || settlement.dueAt === undefined || now >= endedAt) return settlement;
-  return { ...settlement, dueAt: movedBack(settlement.dueAt, endedAt - now, now) };
+  return now >= endedAt ? settlement : withTimes(settlement, (ms) => movedBack(ms, endedAt - now, now));
 }

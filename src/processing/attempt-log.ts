@@ -79,10 +79,12 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
             logger.error({ ...attempt, reason: end.reason, ...why(attempt, end.error) }, SAID.dead);
           } else {
             const dueAt = new Date(end.dueAt).toISOString();
+            const { pauseUntil } = end;
+            const pause = pauseUntil !== undefined && { typePausedUntil: new Date(pauseUntil).toISOString() };
             // The stack of a requested wait helps no reader.
             const isPlanned = end.error.name === 'RetryLaterError';
             const error = isPlanned ? { ...end.error, stack: null } : end.error;
-            logger.warn({ ...attempt, dueAt, ...why(attempt, error) }, isPlanned ? SAID.later : SAID.failed);
+            logger.warn({ ...attempt, dueAt, ...pause, ...why(attempt, error) }, isPlanned ? SAID.later : SAID.failed);
           }
           return;
         case 'lost':

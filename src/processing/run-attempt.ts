@@ -243,7 +243,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     lastThrown = thrown;
     code = codeOf(thrown);
     const error = attemptError(thrown);
-    const failure = { error, isPermanent: permanent, afterMs: waitAskedFor(thrown), yields: !blocks };
+    const failure = { error, isPermanent: permanent, yields: !blocks, ...waitAskedFor(thrown) };
     return settlementOfFailure(claimed.failures, failure, retry, clock.now());
   }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import type { ClaimRequest } from '../../src/inbox/work.ts';
+import type { ClaimedEvent, ClaimRequest } from '../../src/inbox/work.ts';
 import { COUNTED } from '../../src/inbox/rules/processors.ts';
 import {
   auditLines,
@@ -12,6 +12,7 @@ import {
   resumeType,
   whyWaiting,
 } from '../../src/ops/index.ts';
+import { operationsOf } from '../../src/ops/operations-of.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
@@ -247,5 +248,101 @@ export const testPauses = suite((open: () => Promise<PauseStore>) => {
     await resumeType(inbox, CREATED.type, GRACE);
     await handleAgain(inbox, FAILED, orderEvent('dies'));
     expect(idsOf(await inbox.claim({ ...request, now: START + 5_000 }, 10))).toEqual(['fails']);
+  });
+
+  const UNTIL = START + 600_000;
+
+  /** A handler has paused order.created since START + 2 s. */
+  async function pausedByHandler(): Promise<Inbox> {
+    const { inbox } = await open();
+    await store(inbox, orderEvent('evt_1'));
+    const [one] = await inbox.claim(request, 1);
+    await settle(inbox, one, UNTIL);
+    return inbox;
+  }
+
+  const pausesOf = (inbox: Inbox) => operationsOf(inbox).pausedTypes(request.now);
+
+  async function settle(inbox: Inbox, claimed: ClaimedEvent | undefined, until: number): Promise<void> {
+    const error = { name: 'RetryLaterError', message: 'the provider is down', stack: null };
+    const retry = { outcome: 'retry', error, dueAt: request.now, isUncounted: true, pauseUntil: until } as const;
+    if (claimed !== undefined) await inbox.settle(claimed.lease, retry, request.now);
+  }
+
+  it("operators see a handler's pause, its end and its reason, and may end it early", async () => {
+    const inbox = await pausedByHandler();
+    const pause = {
+      endpoint: 'default',
+      ...CREATED,
+      since: new Date(request.now),
+      until: new Date(UNTIL),
+      actor: 'processor',
+      reason: 'the provider is down',
+    };
+    expect(await pausesOf(inbox)).toEqual([{ ...pause, waiting: 1, more: false }]);
+    expect(await whyWaiting(inbox, key('evt_1'), request.now)).toEqual({ reason: 'paused', pause });
+    const act = { endpoint: 'default', ...CREATED };
+    expect((await auditLines(inbox)).lines).toMatchObject([
+      { act: 'pause', actor: 'processor', reason: pause.reason, filter: act, counts: { seconds: 598 } },
+    ]);
+    expect(await resumeType(inbox, CREATED.type, GRACE)).toEqual(pause);
+    expect(idsOf(await inbox.claim({ ...request, now: START + 3_000 }, 1))).toEqual(['evt_1']);
+    expect((await auditLines(inbox)).lines[0]).toMatchObject({ act: 'resume', actor: 'grace' });
+  });
+
+  it("a handler's pause whose end has passed is no pause any more, though no process is there", async () => {
+    const inbox = await pausedByHandler();
+    expect(await operationsOf(inbox).pausedTypes(UNTIL - 1)).toHaveLength(1);
+    expect(await operationsOf(inbox).pausedTypes(UNTIL)).toEqual([]);
+    expect(await whyWaiting(inbox, key('evt_1'), UNTIL)).toMatchObject({ reason: 'no processor' });
+    await inbox.announce({ endpoints: '*', types: ['order.created', 'order.ready'] }, START, null);
+    expect(await inbox.unhandled(WEEKS_LATER)).toMatchObject([CREATED]);
+    expect(await resumeType(inbox, CREATED.type, { ...GRACE, now: UNTIL })).toBeNull();
+  });
+
+  it("a longer wait makes a handler's pause longer without another line in the audit", async () => {
+    const { inbox } = await open();
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'), orderEvent('evt_3'));
+    const [one, two, three] = await inbox.claim(request, 3);
+    for (const [claimed, ms] of [
+      [one, 0],
+      [two, 5_000],
+      [three, 1_000],
+    ] as const)
+      await settle(inbox, claimed, UNTIL + ms);
+    expect(await pausesOf(inbox)).toMatchObject([{ until: new Date(UNTIL + 5_000), since: new Date(request.now) }]);
+    expect((await auditLines(inbox)).lines).toHaveLength(1);
+  });
+
+  it("an operator's pause replaces a handler's, and no handler changes or ends it", async () => {
+    const inbox = await pausedByHandler();
+    const { pause, changed } = await pauseType(inbox, CREATED.type, GRACE);
+    expect([changed, pause.until, pause.actor]).toEqual([true, undefined, 'grace']);
+    expect(idsOf(await inbox.claim({ ...request, now: WEEKS_LATER }, 1))).toEqual([]);
+    expect(await pausedTypes(inbox)).toMatchObject([{ actor: 'grace' }]);
+    await resumeType(inbox, CREATED.type, GRACE);
+
+    const [one] = await inbox.claim({ ...request, now: START + 4_000 }, 1);
+    await pauseType(inbox, CREATED.type, ADA);
+    await settle(inbox, one, UNTIL);
+    expect(await pausedTypes(inbox)).toEqual([
+      {
+        endpoint: 'default',
+        ...CREATED,
+        since: new Date(START + 1_000),
+        actor: 'ada',
+        reason: ADA.reason,
+        waiting: 1,
+        more: false,
+      },
+    ]);
+    expect(idsOf(await inbox.claim({ ...request, now: WEEKS_LATER }, 1))).toEqual([]);
+  });
+
+  it("an export leaves out a handler's pause", async () => {
+    const inbox = await pausedByHandler();
+    const lines: string[] = [];
+    for await (const line of exportEvents(inbox, ADA)) lines.push(line);
+    expect(lines.filter((line) => line.includes('"pause"'))).toEqual([]);
   });
 });

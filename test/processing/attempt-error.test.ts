@@ -147,7 +147,7 @@ describe('an error of another realm, such as of Jest', () => {
         fields: { ...error, name: error.name },
       }) as unknown;
     expect(isPermanent(as(new PermanentError('no')))).toBe(true);
-    expect(waitAskedFor(as(new RetryLaterError({ afterMs: 5 })))).toBe(5);
+    expect(waitAskedFor(as(new RetryLaterError({ afterMs: 5 }))).afterMs).toBe(5);
   });
 
   it.each<[string, unknown, string]>([

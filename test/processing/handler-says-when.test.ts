@@ -58,6 +58,33 @@ it.each([Number.NaN, -1, Infinity, 31 * 24 * 60 * 60_000, '60' as unknown as num
   },
 );
 
+it.each([{ countAttempt: 'false' }, { pauseType: null }, { pauseType: 1 }])(
+  'a RetryLaterError with %j is refused',
+  (wrong) => {
+    const make = () => Reflect.construct(RetryLaterError, [{ afterMs: 1, ...wrong }]) as unknown;
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(/must be true or false/);
+  },
+);
+
+it('attempts that do not count never end an event, also of another copy of hookbox', async () => {
+  const thrown = Object.assign(new Error('down'), { code: 'RETRY_LATER', afterMs: 1_000, countAttempt: false });
+  const inbox = memoryInbox();
+  await store(inbox, orderEvent('evt_1'));
+  const clock = new VirtualClock();
+  const retry = { attempts: 2, baseMs: 1, maxMs: 1 };
+  const handler: Handlers['*'] = (_, { attempt }) => {
+    if (attempt <= 30) throw thrown;
+    if (attempt <= 31) throw new Error('one that counts');
+  };
+  const processor = createProcessor({ inbox, clock, handlers: { '*': handler }, logger: false, processing: { retry } });
+  await processor.start();
+  await clock.advance(60_000);
+  expect(await inbox.attempts(KEY)).toHaveLength(32);
+  expect((await inbox.get(KEY))?.state).toBe('processed');
+  await processor.close();
+});
+
 it.each([[], [60_000], [null]])('a RetryLaterError that is made of %j says how it is made', (...given) => {
   const make = () => Reflect.construct(RetryLaterError, given) as unknown;
   expect(make).toThrow(ConfigurationError);

@@ -1,7 +1,7 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { option, quoted } from '../../host/shell-words.ts';
 import { pausedTypes, pauseType, resumeType, type Pause } from '../../ops/index.ts';
-import { namedEndpoints, pausedInWords, strangerInWords } from '../../ops/pauses.ts';
+import { endInWords, namedEndpoints, pausedInWords, strangerInWords } from '../../ops/pauses.ts';
 import { bounded, relative } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { neededInbox } from '../shared/options.ts';
@@ -62,6 +62,7 @@ async function listPauses(options: PauseOptions): Promise<ExitCode> {
     [texts('type'), ({ type }) => oneLine(type)],
     [texts('endpoint'), ({ endpoint }) => oneLine(endpoint)],
     [times('since'), ({ since }) => timeText(since)],
+    [times('until'), ({ until }) => (until === undefined ? orDash(null) : timeText(until))],
     [texts('by'), ({ actor }) => oneLine(actor)],
     [texts('reason'), ({ reason }) => orDash(reason)],
     ['waiting', ({ waiting, more }) => bounded({ count: waiting, more })],
@@ -73,7 +74,7 @@ async function listPauses(options: PauseOptions): Promise<ExitCode> {
 
 export async function tellPaused(inbox: Inbox): Promise<void> {
   for (const each of await pausedTypes(inbox)) {
-    if (each.waiting > 0 || each.more) tell(`${pausedInWords(each)}. ${waitingText(each)} until you resume the type.`);
+    if (each.waiting > 0 || each.more) tell(`${pausedInWords(each)}. ${waitingText(each)} ${endInWords(each)}.`);
   }
 }
 

@@ -3,6 +3,7 @@ import type { SyncStore } from '../queue-operations.ts';
 import { MANY_FRESH } from '../rules/accept.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/claim.ts';
 import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts';
+import { isPaused, planHandlersPause } from '../rules/pauses.ts';
 import { isAmong, isInScope } from '../rules/processors.ts';
 import {
   NOTHING_NEXT,
@@ -21,6 +22,7 @@ import type { Entries, Entry, MemoryHandling } from './memory-events.ts';
 type Part = Store<'sync'> & Pick<SyncStore, 'ahead' | 'indexArrivals' | 'nextInQueues'>;
 
 export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
+  const { pauses } = handling;
   /** the newest processed event of each entity */
   const highWater = new Map<string, Instant>();
   let latest = 0;
@@ -64,7 +66,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
     return entry?.isLeased === true && entry.fence === fence ? entry : undefined;
   };
   const claimState = (): ClaimState => ({
-    pauses: [],
+    pauses: [...pauses],
     isSuspectRunning: entries.all.some(({ isLeased, crashes }) => isLeased && crashes > 0),
   });
 
@@ -103,6 +105,15 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       case 'unparked':
         for (const seq of change.seqs) entries.change(seq, { isParked: change.kind === 'parked' });
         break;
+      case 'type paused': {
+        const at = pauses.findIndex((pause) => isPaused([pause], change.asked));
+        const plan = planHandlersPause(pauses[at] ?? null, change.asked);
+        if (plan !== null) pauses.splice(at === -1 ? pauses.length : at, 1, plan.pause);
+        break;
+      }
+      case 'pauses ended':
+        handling.movePauses((until) => (until > change.now ? until : null));
+        break;
     }
   }
 
@@ -110,7 +121,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
     ahead(event) {
       return {
         isCrowded: entries.all.filter(({ isFresh }) => isFresh).length >= MANY_FRESH,
-        isPaused: false,
+        isPaused: isPaused(pauses, event),
         isEntityBusy: entries.ofEntity(event).some(({ isLeased, state }) => isLeased || state === 'pending'),
         isSuperseded: isSuperseded(event),
         latest,
@@ -128,6 +139,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       const back = setBackBy(latest, now);
       latest = latestTime(0, now);
       handling.setBack(now, back);
+      handling.movePauses((until) => movedBack(until, back, now));
       for (const entry of entries.all) {
         if (entry.isLeased) entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
         else if (entry.state === 'pending' && !entry.isFresh) entry.dueAt = movedBack(entry.dueAt, back, now);
@@ -151,7 +163,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       };
     },
     claimState,
-    due({ endpoints, types, except, handles, now, includeSuspects, limit, handledSince }) {
+    due({ endpoints, types, except, handles, now, includeSuspects, limit, handledSince, pauses }) {
       const holding = (endpoint: string): Scope['types'] => {
         const taken = handling.typesSeen(endpoint, handledSince);
         return handles === '*' || taken === '*' ? '*' : [...handles, ...taken];
@@ -160,6 +172,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
         .ready()
         .filter((entry) => entry.dueAt <= now && (includeSuspects || entry.crashes === 0))
         .filter((entry) => isInScope({ endpoints, types }, entry) && !except.includes(entry.type ?? ''))
+        .filter((entry) => !isPaused(pauses, entry))
         .toSorted((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
       return {
         isAll: all.length <= limit,

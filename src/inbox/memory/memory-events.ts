@@ -1,6 +1,7 @@
 import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
 import type { FirstState, Times } from '../rules/accept.ts';
 import type { HandledType, NotedProcessor } from '../rules/processors.ts';
+import { pausedAt, type StoredPause } from '../rules/pauses.ts';
 import type { Queue } from '../rules/store.ts';
 import type { Attempt, DoneStep, Scope } from '../work.ts';
 
@@ -107,10 +108,22 @@ export class Entries {
 export class MemoryHandling {
   types: readonly HandledType[] = [];
   running: readonly NotedProcessor[] = [];
+  /** Handlers pause types; no operator does. */
+  readonly pauses: StoredPause[] = [];
 
+  /** `null` ends the pause. */
+  movePauses(to: (until: number) => number | null): void {
+    const moved = this.pauses.flatMap((pause) => {
+      const until = to(pause.until?.getTime() ?? Infinity);
+      return until === null ? [] : [{ ...pause, until: new Date(until) }];
+    });
+    this.pauses.splice(0, this.pauses.length, ...moved);
+  }
+
+  /** Types whose events hold back newer ones of their entity. */
   typesSeen(endpoint: string, since: number): Scope['types'] {
     const types = this.types.flatMap((one) => (fits(one.endpoint, endpoint) && one.at > since ? one.type : []));
-    return types.includes('*') ? '*' : types;
+    return types.includes('*') ? '*' : [...types, ...pausedAt(this.pauses, endpoint)];
   }
 
   lastSeen(endpoint: string, type: string): number | null {

@@ -17,7 +17,8 @@ import { isInScope, seenSince, ignoredTypes } from '../rules/processors.ts';
 import { processedBy, isRunning, leaseLost } from '../rules/attempt.ts';
 import { occurrencesOf } from '../rules/accept.ts';
 import type { SqliteDatabase } from '../sqlite/opening/database.ts';
-import { Entries, type Entry } from './memory-events.ts';
+import { Entries, MemoryHandling, type Entry } from './memory-events.ts';
+import { isPaused } from '../rules/pauses.ts';
 import { memoryStore } from './memory-store.ts';
 
 /** The options of {@link memoryInbox}. */
@@ -56,7 +57,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const { ephemeral = false } = options;
   assertLasting('memoryInbox', ephemeral);
   const entries = new Entries();
-  const store = memoryStore(entries);
+  const handling = new MemoryHandling();
+  const store = memoryStore(entries, handling);
   const { notify, onPending } = pendingListeners();
   let closed = false;
 
@@ -94,7 +96,9 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     async nextDue(scope) {
       const times = entries.all.flatMap((entry) => {
         if (entry.isLeased) return [entry.leaseUntil];
-        return entry.state === 'pending' && !entry.isParked && isInScope(scope, entry) ? [entry.dueAt] : [];
+        if (entry.state !== 'pending' || entry.isParked || !isInScope(scope, entry)) return [];
+        const until = handling.pauses.find((pause) => isPaused([pause], entry))?.until;
+        return [Math.max(entry.dueAt, until?.getTime() ?? 0)];
       });
       return times.length === 0 ? null : Math.min(...times);
     },

@@ -1,11 +1,11 @@
 import type { Announcements, SyncStore } from '../queue-operations.ts';
 import { firstStateOf, hashOf } from '../rules/accept.ts';
+import { isPaused, lastingPauses } from '../rules/pauses.ts';
 import { isAmong, isInScope, wasSeenAfter, type HandledType, type ReadyType } from '../rules/processors.ts';
 import { memoryClaims } from './memory-claims.ts';
-import { fits, MemoryHandling, type Entries, type Entry } from './memory-events.ts';
+import { fits, type MemoryHandling, type Entries, type Entry } from './memory-events.ts';
 
-export function memoryStore(entries: Entries): SyncStore {
-  const handling = new MemoryHandling();
+export function memoryStore(entries: Entries, handling: MemoryHandling): SyncStore {
   return {
     counts: { count() {}, countType() {}, countMs() {} },
     ...memoryClaims(entries, handling),
@@ -65,7 +65,6 @@ export function memoryStore(entries: Entries): SyncStore {
   };
 }
 
-/** No type is ever paused in memory. */
 function memoryAnnouncements(
   entries: Entries,
   handling: MemoryHandling,
@@ -107,7 +106,12 @@ function memoryAnnouncements(
       for (const { endpoint, type } of entries.ready()) {
         if (type === null || !isInScope({ endpoints, types: '*' }, { endpoint, type })) continue;
         if (wasSeenAfter(handling.lastSeen(endpoint, '*'), gone)) continue;
-        const found = { endpoint, type, isPaused: false, lastSeen: handling.lastSeen(endpoint, type) };
+        const found = {
+          endpoint,
+          type,
+          isPaused: isPaused(handling.pauses, { endpoint, type }),
+          lastSeen: handling.lastSeen(endpoint, type),
+        };
         if (begin.endpoint !== null && compare(found, { endpoint: begin.endpoint, type: begin.from }) < 0) continue;
         types.set(JSON.stringify([endpoint, type]), found);
       }
@@ -127,10 +131,10 @@ function memoryAnnouncements(
     ignore(events, now) {
       for (const { seq } of events) entries.change(seq, { state: 'ignored', settledAt: now, isParked: false });
     },
-    pendingTypes: () =>
+    pendingTypes: (handledSince) =>
       totalsOf(entries.all.filter(({ state }) => state === 'pending')).map((total) => ({
         ...total,
-        isPaused: false,
+        isPaused: isPaused(lastingPauses(handling.pauses, handledSince), total),
         lastSeen: handling.lastSeen(total.endpoint, total.type),
         wasEndpointHandled: handling.types.some(({ endpoint }) => fits(endpoint, total.endpoint)),
       })),

@@ -3,6 +3,9 @@ import {
   PAUSE_COLUMNS,
   pausedSeconds,
   pauseOf,
+  pauseWrite,
+  hasEnded,
+  lastingPauses,
   planPause,
   type PauseRow,
   type EndpointType,
@@ -29,7 +32,7 @@ export interface Pauses {
   /** Resumes a type. Returns the pause that was ended, or `null` if there was none. */
   resumeType(lane: EndpointType, by: By): Promise<StoredPause | null>;
   /** Lists paused types by endpoint and type. */
-  pausedTypes(): Promise<readonly Pause[]>;
+  pausedTypes(now?: number): Promise<readonly Pause[]>;
 }
 
 interface CountedRow extends PauseRow {
@@ -40,8 +43,9 @@ interface CountedRow extends PauseRow {
 export function pauses(tables: OperatorTables): Pauses {
   const { t, aside, ready } = tables.dialect;
   const ofType = `${t.pauses} WHERE endpoint = $1 AND type = $2`;
-  const toCaller = (pause: StoredPause, clock: Clock): StoredPause => {
-    return { ...pause, since: new Date(clock.toCaller(pause.since.getTime())) };
+  const toCaller = ({ since, until, ...pause }: StoredPause, clock: Clock): StoredPause => {
+    const at = (time: Date): Date => new Date(clock.toCaller(time.getTime()));
+    return { ...pause, since: at(since), ...(until !== undefined && { until: at(until) }) };
   };
   return {
     async pauseType({ endpoint, type }, by) {
@@ -56,8 +60,7 @@ export function pauses(tables: OperatorTables): Pauses {
           const { pause, changed } = planPause(found.map(pauseOf)[0] ?? null, { endpoint, type }, by);
           if (changed) {
             yield* addLine(tx, 'pause', by, { endpoint, type }, {});
-            const text = `INSERT INTO ${t.pauses} (${PAUSE_COLUMNS}) VALUES ($1, $2, $3, $4, $5)`;
-            tx.later({ text, values: [endpoint, type, by.now, by.actor, by.reason] });
+            tx.later(pauseWrite(t.pauses, pause));
           }
           return { pause: toCaller(pause, tx), changed };
         },
@@ -74,6 +77,7 @@ export function pauses(tables: OperatorTables): Pauses {
           if (row === undefined) return null;
           const by = author(tx);
           const pause = pauseOf(row);
+          if (hasEnded(pause, by.now)) return null;
           yield* addLine(tx, 'resume', by, { endpoint, type }, { seconds: pausedSeconds(pause, by.now) });
           return toCaller(pause, tx);
         },
@@ -82,7 +86,7 @@ export function pauses(tables: OperatorTables): Pauses {
       if (ended !== null) tables.notify();
       return ended;
     },
-    async pausedTypes() {
+    async pausedTypes(now = Date.now()) {
       const text = `
         WITH aside AS MATERIALIZED (${aside(COUNTED + 1)})
         SELECT ${PAUSE_COLUMNS}, (
@@ -95,11 +99,12 @@ export function pauses(tables: OperatorTables): Pauses {
         FROM ${t.pauses} AS pauses WHERE pauses.endpoint >= '' ORDER BY pauses.endpoint, pauses.type`;
       return tables.read(async (reader) => {
         const rows = await reader.rows<CountedRow>({ text });
-        return rows.map((row) => ({
+        const pauses = rows.map((row) => ({
           ...toCaller(pauseOf(row), reader),
           waiting: Math.min(row.waiting, COUNTED),
           more: Boolean(row.unseen) || row.waiting > COUNTED,
         }));
+        return lastingPauses(pauses, now);
       });
     },
   };

@@ -1,7 +1,7 @@
 import { InboxUnavailableError } from '../../errors.ts';
 import type { EventKey } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
-import { isRunning, planSettle } from '../rules/attempt.ts';
+import { isRunning, planSettle, withTimes } from '../rules/attempt.ts';
 import { ClaimPlan, leaseOf, planOne, leasesOf, planLeases, type NumberedClaim } from '../rules/claim.ts';
 import { seenSince } from '../rules/processors.ts';
 import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
@@ -69,7 +69,7 @@ async function startClaim(
     await place.followClock(request);
     start = await place.startClaim(asked);
   }
-  const plan = planLeases(start, request);
+  const plan = planLeases(start, request, onlyFor);
   await place.apply(plan.changes);
   crashed.push(...plan.crashed);
   if (plan.more) return 'more';
@@ -223,6 +223,5 @@ export async function settleGroup(store: Store, jobs: readonly SettlementJob[]):
 }
 
 function settlementOnDatabaseClock(times: AskedTimes, settlement: Settlement): Settlement {
-  if (!('dueAt' in settlement) || settlement.dueAt === undefined) return settlement;
-  return { ...settlement, dueAt: times.toDatabase(settlement.dueAt) };
+  return withTimes(settlement, (ms) => times.toDatabase(ms));
 }

@@ -19,7 +19,7 @@ import {
 import type { Queue } from '../rules/store.ts';
 import { eventsToUnpark } from '../rules/entity-order.ts';
 import { postgresStore } from './engine/postgres-store.ts';
-import { openLanes, pausesIn } from '../rules/pauses.ts';
+import { openLanes, pausesIn, type StoredPause } from '../rules/pauses.ts';
 import { mayRerun } from '../rules/decide-act.ts';
 import type { EventKey } from '../event.ts';
 import type { Announced, Attempt, DoneStep, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
@@ -39,7 +39,7 @@ import { nextInQueues } from './engine/entity-queue.ts';
 import { lanesOf, pausesOf, READY, readyEndpoints } from './engine/due-events.ts';
 import { eventToRerun, prunable, toPending } from './engine/settled-events.ts';
 import { toKey } from './sql/tables.ts';
-import type { Transaction } from './engine/transaction.ts';
+import type { Reading, Transaction } from './engine/transaction.ts';
 import { writeTogether } from './sql/statements.ts';
 import type { Store } from './store.ts';
 
@@ -110,7 +110,10 @@ export function workQueue(store: Store): Part {
     unhandled: (now, handledSince = seenSince(now)) =>
       read(async (reading) => {
         const since = time.toDatabase(handledSince);
-        const [pending, isThere] = await Promise.all([pendingTypes(reading), isAnyProcessorThere(reading, since)]);
+        const [pending, isThere] = await Promise.all([
+          pendingTypes(reading, since),
+          isAnyProcessorThere(reading, since),
+        ]);
         return unhandledTypes(pending, { isAnybodyThere: isThere, handledSince: since }).map((each) => ({
           ...each,
           since: each.since && new Date(time.toCaller(each.since.getTime())),
@@ -229,6 +232,22 @@ async function unpark(
   await session.run(moves.unpark([...new Set([...seqs, ...eventsToUnpark(next)])]));
 }
 
+/** When an event of these types may be claimed first. */
+function firstAfter({ session, t }: Reading, pauses: readonly StoredPause[]) {
+  return session.row<{ at: number | null }>(
+    `SELECT min(greatest(ends.until_ms, due.due_ms)) AS at
+     FROM unnest($1::text[], $2::text[], $3::bigint[]) AS ends (endpoint, type, until_ms) CROSS JOIN LATERAL (
+       SELECT due_ms FROM ${t.queue} WHERE ${READY} AND endpoint = ends.endpoint AND type = ends.type
+       ORDER BY due_ms, seq LIMIT 1
+     ) AS due`,
+    [
+      pauses.map(({ endpoint }) => endpoint),
+      pauses.map(({ type }) => toKey(type)),
+      pauses.map(({ until }) => until?.getTime()),
+    ],
+  );
+}
+
 /** One search of an index for each endpoint and type. */
 async function nextDue({ t, time, read }: Store, scope: Scope): Promise<number | null> {
   return read(async (reading) => {
@@ -254,7 +273,10 @@ async function nextDue({ t, time, read }: Store, scope: Scope): Promise<number |
       next(isWhole ? ofEndpoints : ofLanes),
       isWhole ? [named] : lanes,
     );
-    return row === undefined || row.at === null ? null : time.toCaller(row.at);
+    const ending = pauses.filter(({ until }) => until !== undefined);
+    const ended = ending.length === 0 ? undefined : await firstAfter(reading, ending);
+    const times = [row?.at ?? null, ended?.at ?? null].filter((at) => at !== null);
+    return times.length === 0 ? null : time.toCaller(Math.min(...times));
   });
 }
 

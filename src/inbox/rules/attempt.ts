@@ -14,6 +14,7 @@ import type {
 import type { Budget } from './budget.ts';
 import type { Counting } from './counted.ts';
 import { eventsToUnpark, nextAfter } from './entity-order.ts';
+import { pauseAsked } from './pauses.ts';
 import { fingerprintOf } from './error-groups.ts';
 import type { AttemptOutcome, Change, Ending, HeldEvent, NextInQueue, RunningEvent } from './store.ts';
 
@@ -42,7 +43,11 @@ export function planSettle(
   }
   const ranMs = settlement.outcome === 'interrupted' ? null : now - event.claimedAt;
   const { changes } = endAttempt(event, ending, now, { ranMs });
-  return { result: event.hasEffect ? 'committed alone' : true, changes };
+  const pause = pauseAsked(event, settlement, now);
+  return {
+    result: event.hasEffect ? 'committed alone' : true,
+    changes: pause === null ? changes : [...changes, { kind: 'type paused', asked: pause }],
+  };
 }
 
 /**
@@ -127,8 +132,9 @@ function endingWithoutLog(settlement: EndOfAttempt, now: number): Ending {
     case 'processed':
       return settlement.skipped === undefined ? PROCESSED : { ...PROCESSED, skipped: settlement.skipped };
     case 'retry': {
-      const { error, dueAt, yields = false } = settlement;
-      return { state: 'pending', dueAt, yields, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'failed' };
+      const { error, dueAt, yields = false, isUncounted = false } = settlement;
+      const failed = isUncounted ? 0 : 1;
+      return { state: 'pending', dueAt, yields, outcome: 'failed', error, failed, crashed: 0, counted: 'failed' };
     }
     case 'dead': {
       const { error, reason } = settlement;
@@ -140,6 +146,15 @@ function endingWithoutLog(settlement: EndOfAttempt, now: number): Ending {
       return { state: 'pending', dueAt, outcome, error: null, failed: 0, crashed: 0, counted: null };
     }
   }
+}
+
+export function withTimes(settlement: Settlement, toTime: (ms: number) => number): Settlement {
+  const { dueAt, pauseUntil } = settlement as { readonly dueAt?: number; readonly pauseUntil?: number };
+  return {
+    ...settlement,
+    ...(dueAt !== undefined && { dueAt: toTime(dueAt) }),
+    ...(pauseUntil !== undefined && { pauseUntil: toTime(pauseUntil) }),
+  };
 }
 
 export const MAX_CRASHES = 3;
@@ -213,7 +228,7 @@ export function processedBy({
 /**
  * @param failuresBefore - since the event was stored or rerun
  * @param failure - `afterMs`: the least wait that the handler asks for; `yields`: newer events of its entity need not
- * wait
+ * wait; `isUncounted`: it uses up no attempt; `pausesType`: its type waits `afterMs` too
  */
 export function settlementOfFailure(
   failuresBefore: number,
@@ -222,21 +237,28 @@ export function settlementOfFailure(
     isPermanent,
     afterMs = 0,
     yields = false,
+    isUncounted = false,
+    pausesType = false,
   }: {
     readonly error: AttemptError;
     readonly isPermanent: boolean;
     readonly afterMs?: number;
     readonly yields?: boolean;
+    readonly isUncounted?: boolean;
+    readonly pausesType?: boolean;
   },
   retry: Required<RetryOptions>,
   now: number,
   random?: () => number,
 ): EndOfAttempt {
   const failures = failuresBefore + 1;
-  if (isPermanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
+  const pause = pausesType && { pauseUntil: now + afterMs };
+  if (isPermanent || (!isUncounted && failures >= retry.attempts)) {
+    return { outcome: 'dead', reason: 'failed', error, ...pause };
+  }
   // At least the usual wait: a handler that asks for one second each time must not use up its attempts.
   const dueAt = now + Math.max(afterMs, backoffMs(failures, retry, random));
-  return { outcome: 'retry', error, dueAt, ...(yields && { yields }) };
+  return { outcome: 'retry', error, dueAt, ...(yields && { yields }), ...(isUncounted && { isUncounted }), ...pause };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { ClaimRequest, CrashedEvent, Lease, Scope, StartRequest } from '../
 import { crashEnding, endAttempt, endingOf, endLease } from './attempt.ts';
 import { Budget } from './budget.ts';
 import { mustWait } from './entity-order.ts';
-import { isPaused } from './pauses.ts';
+import { isPaused, lastingPauses } from './pauses.ts';
 import { isInScope, seenSince } from './processors.ts';
 import type {
   Candidate,
@@ -60,8 +60,9 @@ export function leasesOf(
  * - a processor that was killed while it closed says nothing about the handler.
  */
 export function planLeases(
-  { lost, crashed: foundEarlier, expired }: LeasesToEnd,
+  { lost, crashed: foundEarlier, expired, pauses = [] }: LeasesToEnd & Partial<Pick<ClaimState, 'pauses'>>,
   { now, leaseMs, holds = [], number = UNNUMBERED }: NumberedClaim,
+  onlyFor?: EventKey,
 ): { readonly changes: readonly Change[]; readonly crashed: readonly CrashedEvent[]; readonly more: boolean } {
   const budget = new Budget();
   const interrupted = endingOf({ outcome: 'interrupted' }, now);
@@ -86,6 +87,9 @@ export function planLeases(
       crashed.push(crashedEvent(event, end.ending));
     }
   }
+  // A claim of one event then waits for locks that the writer of a pause may hold.
+  if (onlyFor === undefined && lastingPauses(pauses, now).length < pauses.length)
+    changes.push({ kind: 'pauses ended', now });
   return { changes, crashed, more: ended < expired.length || expired.length === EXPIRED_BATCH };
 }
 
@@ -120,7 +124,7 @@ export class ClaimPlan {
   constructor(request: NumberedClaim, limit: number, state: ClaimState) {
     this.#request = request;
     this.#limit = limit;
-    this.#state = state;
+    this.#state = { ...state, pauses: lastingPauses(state.pauses, request.now) };
     this.#room = new Room(request);
     this.#takesSuspects = !state.isSuspectRunning;
   }
@@ -220,14 +224,15 @@ export function leaseOf(
 /** As inline mode asks: backoff, the one suspect at a time and older events of its entity do not matter. */
 export function planOne(
   event: EventToRun | undefined,
-  { ordered, ...scope }: Scope & { readonly ordered: boolean },
+  { ordered, now, ...scope }: Scope & Pick<ClaimRequest, 'ordered' | 'now'>,
   pauses: ClaimState['pauses'],
 ): 'run' | 'busy' | 'settled' {
   if (event === undefined || event.isPruned || event.isInvalid) return 'settled';
   if (event.state === 'processed' || event.state === 'discarded' || !isInScope(scope, event)) return 'settled';
   if (event.state === 'processing') return 'busy';
-  // A paused event is stored, and handled once its type is resumed.
-  if (isPaused(pauses, event)) return 'settled';
+  // Nobody resumes a type that a handler paused, so the service has to send the event again.
+  const pause = lastingPauses(pauses, now).find((each) => isPaused([each], event));
+  if (pause !== undefined) return pause.until === undefined ? 'settled' : 'busy';
   return ordered && event.entity !== null && event.hasLease ? 'busy' : 'run';
 }
 

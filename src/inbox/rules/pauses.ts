@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../errors.ts';
 import { LONGEST_ENDPOINT } from '../event.ts';
-import type { Scope } from '../work.ts';
+import type { Scope, Settlement } from '../work.ts';
 import type { Author } from '../operator/acts.ts';
 
 /** One endpoint and type. */
@@ -9,10 +9,19 @@ export interface EndpointType {
   readonly type: string;
 }
 
-/** A paused type, and the operator who paused it. */
+/** A paused type, and the operator who paused it; `processor` if a handler did. */
 export interface StoredPause extends EndpointType {
   readonly since: Date;
   readonly actor: string;
+  readonly reason: string | null;
+  /** When the pause ends by itself. Only a handler's pause does. */
+  readonly until?: Date;
+}
+
+/** A handler's pause, with times of the database's clock. */
+export interface AskedPause extends EndpointType {
+  readonly now: number;
+  readonly until: number;
   readonly reason: string | null;
 }
 
@@ -20,12 +29,44 @@ export interface PauseRow extends EndpointType {
   readonly since_ms: number;
   readonly actor: string;
   readonly reason: string | null;
+  readonly until_ms: number | null;
 }
 
-export const PAUSE_COLUMNS = 'endpoint, type, since_ms, actor, reason';
+export const PAUSE_COLUMNS = 'endpoint, type, since_ms, actor, reason, until_ms';
 
-export function pauseOf({ endpoint, type, since_ms, actor, reason }: PauseRow): StoredPause {
-  return { endpoint, type, since: new Date(since_ms), actor, reason };
+export function pauseOf({ endpoint, type, since_ms, actor, reason, until_ms: until }: PauseRow): StoredPause {
+  return {
+    endpoint,
+    type,
+    since: new Date(since_ms),
+    actor,
+    reason,
+    ...(until !== null && { until: new Date(until) }),
+  };
+}
+
+interface Write {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+export function pauseWrite(pauses: string, { endpoint, type, since, actor, reason, until }: StoredPause): Write {
+  return {
+    text: `
+      INSERT INTO ${pauses} (${PAUSE_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)
+      ON CONFLICT (endpoint, type) DO UPDATE SET
+        since_ms = excluded.since_ms, actor = excluded.actor, reason = excluded.reason, until_ms = excluded.until_ms`,
+    values: [endpoint, type, since.getTime(), actor, reason, until?.getTime() ?? null],
+  };
+}
+
+/** A claim deletes the others. */
+export function lastingPauses<Pause extends StoredPause>(pauses: readonly Pause[], now: number): readonly Pause[] {
+  return pauses.filter((pause) => !hasEnded(pause, now));
+}
+
+export function hasEnded({ until }: StoredPause, now: number): boolean {
+  return until !== undefined && until.getTime() <= now;
 }
 
 /** An index holds a type with its endpoint. */
@@ -53,13 +94,61 @@ export function pausesIn(pauses: readonly EndpointType[], { endpoints, types }: 
   );
 }
 
-/** A paused type keeps its pause, with the operator and the reason. */
+const BY_HANDLER = 'processor';
+const REASON_CHARACTERS = 500;
+
+/** The pause that an attempt asks for when it ends. An index does not hold a longer type. */
+export function pauseAsked(
+  { endpoint, type }: { readonly endpoint: string; readonly type: string | null },
+  settlement: Settlement,
+  now: number,
+): AskedPause | null {
+  if (!('pauseUntil' in settlement) || settlement.pauseUntil === undefined || settlement.pauseUntil <= now) return null;
+  if (!isName(type, LONGEST_OF_LANE.type)) return null;
+  const { error, pauseUntil: until } = settlement;
+  const reason = error.message.trim().slice(0, REASON_CHARACTERS).toWellFormed();
+  return { endpoint, type, now, until, reason: reason === '' ? null : reason };
+}
+
+/**
+ * An operator's pause stays, and of two pauses by handlers, the one with the later end.
+ *
+ * @returns `null` if the known pause stays
+ */
+export function planHandlersPause(
+  known: StoredPause | null,
+  { endpoint, type, now, until, reason }: AskedPause,
+): { readonly pause: StoredPause; readonly isNew: boolean } | null {
+  if (known !== null && known.until === undefined) return null;
+  if (known?.until !== undefined && known.until.getTime() >= until) return null;
+  const isNew = known === null || hasEnded(known, now);
+  const since = isNew ? new Date(now) : known.since;
+  return { pause: { endpoint, type, since, actor: BY_HANDLER, reason, until: new Date(until) }, isNew };
+}
+
+/** The audit has one line for a pause, however often attempts make it longer. */
+export function handlersPauseWrites(
+  t: { readonly pauses: string; readonly audit: string },
+  known: StoredPause | null,
+  asked: AskedPause,
+): readonly Write[] {
+  const plan = planHandlersPause(known, asked);
+  if (plan === null) return [];
+  const { endpoint, type, now, until, reason } = asked;
+  const text = `INSERT INTO ${t.audit} (at_ms, actor, via, act, reason, filter, counts) VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+  const counts = { seconds: Math.ceil((until - now) / 1_000) };
+  const facts = [JSON.stringify({ endpoint, type }), JSON.stringify(counts)];
+  const line = { text, values: [now, BY_HANDLER, 'code', 'pause', reason, ...facts] };
+  return [pauseWrite(t.pauses, plan.pause), ...(plan.isNew ? [line] : [])];
+}
+
+/** A paused type keeps its pause, with the operator and the reason. An operator's pause replaces a handler's. */
 export function planPause(
   known: StoredPause | null,
   { endpoint, type }: EndpointType,
   { actor, reason, now }: Author,
 ): { readonly pause: StoredPause; readonly changed: boolean } {
-  if (known !== null) return { pause: known, changed: false };
+  if (known !== null && known.until === undefined) return { pause: known, changed: false };
   return { pause: { endpoint, type, since: new Date(now), actor, reason }, changed: true };
 }
 
@@ -72,7 +161,11 @@ export function assertLane({ endpoint, type }: EndpointType): void {
     ['endpoint', endpoint, LONGEST_OF_LANE.endpoint],
     ['type', type, LONGEST_OF_LANE.type],
   ] as const) {
-    if (typeof name === 'string' && name !== '' && name.length <= longest) continue;
+    if (isName(name, longest)) continue;
     throw new ConfigurationError('INVALID_OPTION', `${what} must be a name of 1 to ${longest} characters.`);
   }
+}
+
+function isName(name: unknown, longest: number): name is string {
+  return typeof name === 'string' && name !== '' && name.length <= longest;
 }

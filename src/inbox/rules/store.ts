@@ -1,6 +1,6 @@
 import type { Instant } from '../../events/instant.ts';
 import type { DeadReason, EventKey, EventState } from '../event.ts';
-import type { StoredPause } from '../rules/pauses.ts';
+import type { AskedPause, StoredPause } from '../rules/pauses.ts';
 import type {
   Attempt,
   AttemptError,
@@ -225,7 +225,10 @@ export type Change =
   | { readonly kind: 'lease renewed'; readonly lease: Lease; readonly until: number }
   /** no claim finds a parked event */
   | { readonly kind: 'parked'; readonly seqs: readonly number[] }
-  | { readonly kind: 'unparked'; readonly seqs: readonly number[] };
+  | { readonly kind: 'unparked'; readonly seqs: readonly number[] }
+  | { readonly kind: 'type paused'; readonly asked: AskedPause }
+  /** deletes the pauses whose end has passed */
+  | { readonly kind: 'pauses ended'; readonly now: number };
 
 export type NewStep = Pick<DoneStep, 'name' | 'result'>;
 

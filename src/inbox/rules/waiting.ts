@@ -4,7 +4,7 @@ import type { EventSummary } from '../operator/search.ts';
 import { isSuspect } from './claim.ts';
 import type { Gauge } from './counted.ts';
 import { isBefore } from './entity-order.ts';
-import { isPaused, type StoredPause } from './pauses.ts';
+import { isPaused, lastingPauses, type StoredPause } from './pauses.ts';
 import { seenSince, wasSeenAfter } from './processors.ts';
 import type { ClaimState, Front, Queue, QueuedEvent } from './store.ts';
 
@@ -12,7 +12,7 @@ import type { ClaimState, Front, Queue, QueuedEvent } from './store.ts';
 export type Wait =
   /** The handler of the event is running. */
   | { readonly reason: 'running'; readonly since: Date; readonly waiting: Gauge }
-  /** The type of the event is paused until an operator resumes it. */
+  /** The type of the event is paused, until an operator resumes it or the pause ends by itself. */
   | { readonly reason: 'paused'; readonly pause: StoredPause }
   /** No running processor handles the type of the event. `lastSeen` is `null` if no processor ever did. */
   | { readonly reason: 'no processor'; readonly lastSeen: Date | null }
@@ -188,13 +188,18 @@ function whyWaiting(event: WaitingEvent, state: ClaimState, now: number, loader:
 
 function whyPending(
   event: WaitingEvent,
-  { pauses, isSuspectRunning }: ClaimState,
+  { pauses: all, isSuspectRunning }: ClaimState,
   now: number,
   { at, waiting, blocker }: Loader,
 ): Wait | null {
   const { endpoint, lastSeen, running, front, dueAt } = event;
+  const pauses = lastingPauses(all, now);
   const pause = pauses.find((each) => isPaused([each], event));
-  if (pause !== undefined) return { reason: 'paused', pause: { ...pause, since: at(pause.since.getTime()) } };
+  if (pause !== undefined) {
+    const { since, until } = pause;
+    const end = until !== undefined && { until: at(until.getTime()) };
+    return { reason: 'paused', pause: { ...pause, since: at(since.getTime()), ...end } };
+  }
   // Events in front of this one matter only once a processor runs that handles it.
   if (lastSeen === null || !wasSeenAfter(lastSeen, seenSince(now))) {
     return { reason: 'no processor', lastSeen: lastSeen === null ? null : at(lastSeen) };

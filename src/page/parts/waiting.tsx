@@ -19,8 +19,8 @@ export function pausedPanel({ base, now }: Visit, pauses: readonly Pause[]) {
       <ul>
         {pauses.map((pause) => (
           <li class="warning">
-            <TypeAt of={pause} />, paused since <Time at={pause.since} now={now} /> by{' '}
-            <StoredText text={pause.actor} atMost={60} />
+            <TypeAt of={pause} />, paused since <Time at={pause.since} now={now} />
+            <Until pause={pause} now={now} /> by <StoredText text={pause.actor} atMost={60} />
             <AfterColon reason={pause.reason} />. {waitingFor(pause, base)} <a href={`${base}/paused`}>Resume</a>
           </li>
         ))}
@@ -34,6 +34,16 @@ export function TypeAt({ of: { type, endpoint } }: { readonly of: Pick<Pause, 't
     <>
       <StoredText text={type} atMost={80} />
       <AtEndpoint endpoint={endpoint} />
+    </>
+  );
+}
+
+export function Until({ pause: { until }, now }: { readonly pause: Pause; readonly now: Date }) {
+  if (until === undefined) return <></>;
+  return (
+    <>
+      {' '}
+      until <Time at={until} now={now} />
     </>
   );
 }

@@ -7,7 +7,7 @@ import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { age, bounded, number, plural } from '../../ops/words/format.ts';
 import { calmText, sinceText, warningsOf, type Warning } from '../../ops/health.ts';
 import { eventHref, eventsHref, pendingHref } from '../parts/filter-fields.ts';
-import { AfterColon, TypeAt, Culprit } from '../parts/waiting.tsx';
+import { AfterColon, TypeAt, Until, Culprit } from '../parts/waiting.tsx';
 import { StoredText } from '../parts/text.tsx';
 import type { Visit } from '../visit.ts';
 import { whatWaits, type Stuck, type Waiters } from './stuck-events.ts';
@@ -208,7 +208,8 @@ function pausedInWords(pause: Pause, base: string, now: Date) {
           {isOne ? 'is waiting' : 'are waiting'}
         </a>
       </strong>
-      ; the type has been paused since {sinceText(since, now)} by <StoredText text={actor} atMost={60} />
+      ; the type has been paused since {sinceText(since, now)}
+      <Until pause={pause} now={now} /> by <StoredText text={actor} atMost={60} />
       <AfterColon reason={reason} />. <a href={`${base}/paused`}>Resume</a>
     </>
   );

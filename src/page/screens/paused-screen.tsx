@@ -59,6 +59,7 @@ function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: 
           },
         ],
         ['since', ({ since }) => <Time at={since} now={now} />],
+        ['until', ({ until }) => (until === undefined ? <span class="muted">–</span> : <Time at={until} now={now} />)],
         ['by', ({ actor }) => <StoredText text={actor} atMost={60} />],
         ['reason', ({ reason }) => <Reason reason={reason} atMost={300} />],
         [

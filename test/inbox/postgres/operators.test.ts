@@ -10,6 +10,7 @@ import { testStoredEvents } from '../../ops/stored-events.conformance.ts';
 import { testSummaries } from '../../ops/summary.conformance.ts';
 import { testTraffic } from '../../ops/traffic.conformance.ts';
 import { testWaits } from '../../ops/waits.conformance.ts';
+import { testHandlersPause } from '../../processing/handlers-pause.conformance.ts';
 import { testManyLanes } from '../../processing/many-lanes.conformance.ts';
 import { closedAfter, operatedInboxes, searchedSchema } from './operators.ts';
 
@@ -46,4 +47,8 @@ testRetryNow('retrying now in Postgres', async () => {
 
 describe('very many types in Postgres:', { timeout: 60_000 }, () => {
   testManyLanes(opened);
+});
+
+describe('a handler pauses its type, in Postgres:', () => {
+  testHandlersPause(opened);
 });

@@ -176,7 +176,7 @@ describe('one event', () => {
     isPruned: false,
   };
   const one = (found: EventToRun | undefined, scope: Scope = EVERYTHING, ordered = true) =>
-    planOne(found, { ...scope, ordered }, []);
+    planOne(found, { ...scope, ordered, now: 0 }, []);
 
   it.each<[string, EventToRun | undefined, Scope, ReturnType<typeof planOne>]>([
     ['that does not exist', undefined, EVERYTHING, 'settled'],
@@ -206,8 +206,14 @@ describe('one event', () => {
 
   it('of a paused type is stored, and not handled', () => {
     const pause = { endpoint: 'default', type: 'order.created', since: new Date(0), actor: 'ada', reason: null };
-    expect(planOne(event, { ...EVERYTHING, ordered: true }, [pause])).toBe('settled');
-    expect(planOne(event, { ...EVERYTHING, ordered: true }, [{ ...pause, endpoint: 'b' }])).toBe('run');
+    const until = new Date(10);
+    for (const [now, decision] of [
+      [9, 'busy'],
+      [10, 'run'],
+    ] as const)
+      expect(planOne(event, { ...EVERYTHING, ordered: true, now }, [{ ...pause, until }])).toBe(decision);
+    expect(planOne(event, { ...EVERYTHING, ordered: true, now: 0 }, [pause])).toBe('settled');
+    expect(planOne(event, { ...EVERYTHING, ordered: true, now: 0 }, [{ ...pause, endpoint: 'b' }])).toBe('run');
   });
 });
 

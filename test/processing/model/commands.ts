@@ -57,7 +57,7 @@ const content: fc.Arbitrary<EventContent> = fc.record({
   note: fc.nat(1),
 });
 const script: fc.Arbitrary<readonly Behaviour[]> = fc.oneof(
-  { weight: 8, arbitrary: fc.array(fc.constantFrom(...behaviours), { maxLength: 4 }) },
+  { weight: 8, arbitrary: fc.array(fc.constantFrom(...behaviours, 'pause the type'), { maxLength: 4 }) },
   { weight: 2, arbitrary: fc.constant(Array<Behaviour>(3).fill('kill the process')) },
   { weight: 1, arbitrary: fc.constant(Array<Behaviour>(3).fill('fail')) },
   { weight: 2, arbitrary: fc.constant(Array<Behaviour>(2).fill('wait for the signal')) },

@@ -203,6 +203,31 @@ export const takenOver: DirectedHistory = {
   },
 };
 
+export const pausedType: DirectedHistory = {
+  name: 'a handler pauses its type, more events of the type come in, and every process is away meanwhile',
+  async happen(world) {
+    const worker = await handling(world, 'pause the type', 1_000);
+    const web = world.start('web');
+    world.service.sendNew(content, [], web);
+    await world.advance(3_000);
+    worker.close();
+    await world.advance(1_000);
+    world.start('all');
+    await world.advance(10_000);
+    world.service.sendNew(content, ['pause the type', 'pause the type'], web);
+    await world.advance(60_000);
+  },
+};
+
+export const pausedAndSetBack: DirectedHistory = {
+  name: 'the clock is set back while a handler has paused its type',
+  async happen(world) {
+    await handling(world, 'pause the type', 1_000);
+    world.jump(-3 * HOUR);
+    await world.advance(60_000);
+  },
+};
+
 export const ofAnother: DirectedHistory = {
   name: 'what was processed gets old while only another endpoint has a worker',
   async happen(world) {
@@ -319,4 +344,6 @@ export const directedHistories = [
   vanishedRow,
   lateNumbers,
   besideItsEntity,
+  pausedType,
+  pausedAndSetBack,
 ] as const;

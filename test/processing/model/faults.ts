@@ -1,5 +1,5 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { Lease } from '../../../src/inbox/work.ts';
+import type { Lease, Settlement } from '../../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, PRESENT_MS } from '../../../src/inbox/rules/processors.ts';
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Mutation } from './world.ts';
@@ -271,4 +271,27 @@ export function tooLateToSettle(): Mutation {
     settle: async (lease, settlement, now) =>
       (untils.get(nameOf(lease)) ?? now) > now && inbox.settle(lease, settlement, now),
   });
+}
+
+function settlesAs(change: (settlement: Extract<Settlement, { outcome: 'retry' }>) => Settlement): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    settle: (lease, settlement, now) =>
+      inbox.settle(lease, settlement.outcome === 'retry' ? change(settlement) : settlement, now),
+  });
+}
+
+export function pausesForLonger(): Mutation {
+  return settlesAs((settlement) => {
+    const { pauseUntil: until } = settlement;
+    return { ...settlement, ...(until !== undefined && { pauseUntil: until + 24 * 60 * 60_000 }) };
+  });
+}
+
+export function pausesNothing(): Mutation {
+  return settlesAs(({ pauseUntil: _pauseUntil, ...settlement }) => settlement);
+}
+
+export function countsPauses(): Mutation {
+  return settlesAs(({ isUncounted: _isUncounted, ...settlement }) => settlement);
 }

@@ -1,5 +1,5 @@
 import type { HandlerContext } from '../../../src/processing/handlers.ts';
-import { PermanentError } from '../../../src/index.ts';
+import { PermanentError, RetryLaterError } from '../../../src/index.ts';
 import type { Clock } from '../../../src/host/clock.ts';
 import type { SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 
@@ -9,6 +9,7 @@ export const behaviours = [
   'fail',
   'fail slowly',
   'fail for good',
+  'pause the type',
   'throw null',
   'commit',
   'commit slowly',
@@ -37,6 +38,9 @@ export type Behaviour = (typeof behaviours)[number];
 
 /** Longer than a lease, shorter than the time a handler has. */
 const SLOW_MS = 5_000;
+
+/** Shorter than the time for which an event may be overdue. */
+const PAUSE_MS = 20_000;
 
 const NULL: unknown = null;
 
@@ -95,6 +99,8 @@ export async function perform(
       throw new Error('not this time');
     case 'fail for good':
       throw new PermanentError('not at any time');
+    case 'pause the type':
+      throw new RetryLaterError({ afterMs: PAUSE_MS, countAttempt: false, pauseType: true, message: 'down' });
     case 'throw null':
       throw NULL;
     case 'commit':

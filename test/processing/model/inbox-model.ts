@@ -205,8 +205,12 @@ export class InboxModel {
         return this.#processed(event, now);
       case 'retry':
         this.#count('processing → pending, retry');
-        event.failures += 1;
+        event.failures += settlement.isUncounted === true ? 0 : 1;
         event.yields = settlement.yields ?? false;
+        if (settlement.pauseUntil !== undefined) {
+          this.#count('processing → pending, and its type is paused');
+          this.waiting.pauses.asked(event, settlement.pauseUntil, now, this.waiting.written(now));
+        }
         return this.#toPending(event, 'failed', settlement.dueAt, now);
       case 'dead':
         this.#count(settlement.reason === 'failed' ? 'processing → dead(failed)' : 'processing → dead(invalid)');

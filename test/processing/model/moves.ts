@@ -9,6 +9,7 @@ export const moves = [
   'processed, and its handler ends',
   'processed, and its lease runs out',
   'processing → pending, retry',
+  'processing → pending, and its type is paused',
   'processing → pending, interrupted',
   'processing → pending, crashed',
   'processing → pending, killed while closing',

@@ -12,6 +12,7 @@ import {
   nothingStarted,
   ofAnother,
   outage,
+  pausedType,
   setBack,
   sleep,
   steppedOver,
@@ -174,6 +175,24 @@ export const mutants: readonly Mutant[] = [
       postgres: 'OLD.lease_until_ms IS NULL AND NEW.lease_until_ms IS NULL AND NEW.due_ms < OLD.due_ms',
     },
     begin: faults.unchanged,
+  },
+  {
+    name: 'a pause holds after its end',
+    breaks: ['nothing stuck'],
+    history: pausedType,
+    begin: faults.pausesForLonger,
+  },
+  {
+    name: 'a pause is not written with its settlement',
+    breaks: ['a paused type waits'],
+    history: pausedType,
+    begin: faults.pausesNothing,
+  },
+  {
+    name: 'an attempt that pauses its type counts',
+    breaks: ['the store agrees with the model'],
+    history: pausedType,
+    begin: faults.countsPauses,
   },
   {
     name: 'processed when told to stop',

@@ -1,5 +1,5 @@
 import type { HandlerContext } from '../../../src/processing/handlers.ts';
-import { InboxUnavailableError, PermanentError } from '../../../src/index.ts';
+import { InboxUnavailableError, PermanentError, RetryLaterError } from '../../../src/index.ts';
 import type { Settlement } from '../../../src/inbox/work.ts';
 import { nameOf, type ModelEvent } from './model-event.ts';
 import type { Life } from './life.ts';
@@ -10,7 +10,10 @@ export interface Run {
   readonly life: Life;
   readonly context: HandlerContext;
   /** how it ended by itself, and whether its signal was aborted by then */
-  end: { readonly how: 'returned' | 'threw' | 'threw for good'; readonly stopped: 'closing' | 'timeout' | null } | null;
+  end: {
+    readonly how: 'returned' | 'threw' | 'threw for good' | 'paused its type';
+    readonly stopped: 'closing' | 'timeout' | null;
+  } | null;
   /** a transaction of its was tried and not committed */
   uncommitted: boolean;
   /** because the inbox could not be reached, before its function had begun */
@@ -29,7 +32,7 @@ export class Runs {
     const run: Run = { name, life, context, end: null, uncommitted: false, withoutFile: false, doesWithout: false };
     this.#active.add(run);
     this.#all.set(`${name} ${context.attempt}`, run);
-    const ended = (how: 'returned' | 'threw' | 'threw for good'): void => {
+    const ended = (how: NonNullable<Run['end']>['how']): void => {
       run.end = { how, stopped: stoppedBy(context.signal) };
       this.#active.delete(run);
     };
@@ -37,7 +40,8 @@ export class Runs {
       await perform(run);
       ended('returned');
     } catch (failure) {
-      ended(failure instanceof PermanentError ? 'threw for good' : 'threw');
+      if (failure instanceof RetryLaterError) ended('paused its type');
+      else ended(failure instanceof PermanentError ? 'threw for good' : 'threw');
       throw failure;
     }
   }
@@ -64,6 +68,13 @@ export class Runs {
       'an attempt ends as its run did',
       say,
     );
+    if (is !== 'retry') return;
+    const isPausing = settlement.isUncounted === true && settlement.pauseUntil !== undefined;
+    must(
+      isPausing === (run?.end?.how === 'paused its type' && run.end.stopped === null),
+      'an attempt ends as its run did',
+      say,
+    );
   }
 
   /** A processor lets go of an event whose transaction has committed: its handler has ended, or was told to. */
@@ -87,6 +98,7 @@ function allowed(run: Run | undefined, closing: boolean, last: boolean): readonl
   if (stopped === 'closing') return ['interrupted'];
   if (end === null || stopped === 'timeout') return [failed];
   if (end.how === 'threw for good') return ['dead'];
+  if (end.how === 'paused its type') return ['retry'];
   // A failed transaction counts even if the handler did not await it.
   const hasFailed = end.how === 'threw' || (run.uncommitted && !run.doesWithout);
   if (hasFailed && run.withoutFile) return ['interrupted'];

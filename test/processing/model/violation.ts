@@ -14,6 +14,7 @@ export type PromiseName =
   | 'superseded tells the truth'
   | 'suspects run one at a time'
   | 'dead only for a reason'
+  | 'a paused type waits'
   | 'nothing stuck'
   | 'what is stored is found'
   | 'a closed process rests'

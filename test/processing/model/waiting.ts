@@ -9,6 +9,7 @@ import {
   type Worker,
 } from './model-event.ts';
 import { HandledTypes } from './handled-types.ts';
+import { TypePauses } from './type-pauses.ts';
 import { must } from './violation.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -29,6 +30,7 @@ export class Waiting {
   readonly #events: readonly ModelEvent[];
   readonly #clock: Clocks;
   readonly #handledTypes = new HandledTypes();
+  readonly pauses = new TypePauses();
   /** the clock was set back since somebody claimed */
   #isSetBack = false;
 
@@ -47,6 +49,7 @@ export class Waiting {
     this.#isSetBack = true;
     for (const event of this.#events) event.setBackAt = this.#clock.passed;
     this.#handledTypes.setBack(now);
+    this.pauses.setBack(this.#clock.passed);
   }
 
   written(time: number): number | null {
@@ -56,7 +59,10 @@ export class Waiting {
   }
 
   claims(): void {
-    if (this.#isSetBack) for (const event of this.#events) event.setBackAt ??= this.#clock.passed;
+    if (this.#isSetBack) {
+      for (const event of this.#events) event.setBackAt ??= this.#clock.passed;
+      this.pauses.setBack(this.#clock.passed);
+    }
     this.#isSetBack = false;
   }
 
@@ -65,6 +71,7 @@ export class Waiting {
     must(event.state !== 'processing', 'one live lease an entity', say('its own lease is alive'));
     const isDue = event.state === 'pending' && this.#isDue(event, claim.now);
     must(isDue, 'the store agrees with the model', say('it is not due'));
+    must(!this.pauses.mustWait(event, claim.now), 'a paused type waits', say('its type is paused'));
     must(isOf(event, claim), 'only its own endpoint', say('it belongs to another endpoint'));
     must(isHandled(event, claim), 'the store agrees with the model', say('nobody there handles it'));
     const leased = this.#ofEntity(event).find(holds);
@@ -94,6 +101,7 @@ export class Waiting {
   next(claim: Claim): ModelEvent | undefined {
     return this.#events.find((event) => {
       if (event.state !== 'pending' || event.dueAt > claim.now || !isHandled(event, claim)) return false;
+      if (this.pauses.mayWait(event, claim.now)) return false;
       if (event.crashes > 0 && this.#runningSuspect(mayHold) !== undefined) return false;
       return !this.#ofEntity(event).some((other) => mayHold(other) || waitsBefore(other, event));
     });
@@ -103,6 +111,7 @@ export class Waiting {
     const judge = { now: this.#clock.now(), passed: this.#clock.passed, startedAt: 0, startedNow: 0 };
     return this.#events.find((event) => {
       if (event.state !== 'pending' || event.crashes > 0 || !this.#isDue(event, judge.now, OVERDUE_MS)) return false;
+      if (!this.pauses.hasEnded(event, judge.now - OVERDUE_MS, judge.passed - OVERDUE_MS)) return false;
       if (!workers.some((worker) => isHandled(event, worker))) return false;
       return !this.#ofEntity(event).some(
         (other) =>

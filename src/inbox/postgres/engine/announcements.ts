@@ -167,9 +167,11 @@ function lastSeen(t: Reading['t'], type: string): string {
     AS "lastSeen"`;
 }
 
-function typeFacts(t: Reading['t'], type: string): string {
-  return `${lastSeen(t, type)},
-    EXISTS (SELECT 1 FROM ${t.pauses} WHERE endpoint = named.endpoint AND type = ${type}) AS "isPaused"`;
+function typeFacts(t: Reading['t'], type: string, since = '0'): string {
+  return `${lastSeen(t, type)}, EXISTS (
+    SELECT 1 FROM ${t.pauses}
+    WHERE endpoint = named.endpoint AND type = ${type} AND (until_ms IS NULL OR until_ms > ${since})
+  ) AS "isPaused"`;
 }
 
 /** Each endpoint and type costs one step through an index. */
@@ -185,8 +187,9 @@ function lanes(table: string, where: string): string {
     ), named AS (SELECT endpoint, type FROM lanes LIMIT ${TYPES})`;
 }
 
-export function pendingTypes({ session, t }: Reading): Promise<readonly PendingType[]> {
-  return session.rows<PendingType>(`
+export function pendingTypes({ session, t }: Reading, handledSince: number): Promise<readonly PendingType[]> {
+  return session.rows<PendingType>(
+    `
     ${lanes(t.queue, READY)}, totals AS (
       SELECT named.endpoint, named.type, counted.due_ms, counted.count FROM named CROSS JOIN LATERAL (
         SELECT min(due_ms) AS due_ms, count(*) AS count FROM (
@@ -199,11 +202,13 @@ export function pendingTypes({ session, t }: Reading): Promise<readonly PendingT
         SELECT endpoint, type, due_ms FROM ${t.queue} WHERE parked ORDER BY seq + 0 LIMIT ${COUNTED}
       ) AS aside GROUP BY endpoint, type
     )
-    SELECT named.*, ${typeFacts(t, 'named.type')},
+    SELECT named.*, ${typeFacts(t, 'named.type', '$1')},
       EXISTS (SELECT 1 FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*')) AS "wasEndpointHandled"
     FROM (
       SELECT endpoint, type, min(due_ms) AS "dueAt", sum(count)::bigint AS count FROM totals GROUP BY endpoint, type
-    ) AS named`);
+    ) AS named`,
+    [handledSince],
+  );
 }
 
 export function ignoredTypes(

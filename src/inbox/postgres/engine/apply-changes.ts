@@ -1,8 +1,9 @@
 import { countChange, logColumn } from '../../rules/attempt.ts';
+import { handlersPauseWrites, PAUSE_COLUMNS, pauseOf, type PauseRow } from '../../rules/pauses.ts';
 import type { Change, RunningEvent } from '../../rules/store.ts';
 import { contentColumns } from '../sql/records.ts';
 import { given, hasRows, lists, writeTogether, type Write } from '../sql/statements.ts';
-import type { Tables } from '../sql/tables.ts';
+import { isHash, type Tables } from '../sql/tables.ts';
 import type { Transaction } from './transaction.ts';
 
 type Ended = Extract<Change, { kind: 'attempt ended' }>;
@@ -10,6 +11,7 @@ type Ended = Extract<Change, { kind: 'attempt ended' }>;
 /** The caller holds the slots. Saves all changes of a kind together, in one round trip where possible. */
 export async function applyChanges(transaction: Transaction, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return;
+  await pauseTypes(transaction, changes);
   const { session, t, moves, counts } = transaction;
   for (const change of changes) countChange(counts, change);
   const of = <Kind extends Change['kind']>(kind: Kind) =>
@@ -46,6 +48,25 @@ export async function applyChanges(transaction: Transaction, changes: readonly C
     ),
   ];
   await Promise.all([writeTogether(session, together), ...alone.filter(hasRows).map((write) => session.run(write))]);
+}
+
+/** A claim that deletes pauses does not wait for one that is being written. */
+async function pauseTypes({ session, t }: Transaction, changes: readonly Change[]): Promise<void> {
+  const asked = changes.flatMap((change) =>
+    // The name of a long type is not known here, and too long for a pause.
+    change.kind === 'type paused' && !isHash(change.asked.type) ? [change.asked] : [],
+  );
+  if (asked.length > 0) await session.exec(`LOCK TABLE ${t.pauses} IN SHARE ROW EXCLUSIVE MODE`);
+  for (const each of asked) {
+    const text = `SELECT ${PAUSE_COLUMNS} FROM ${t.pauses} WHERE endpoint = $1 AND type = $2`;
+    const row = await session.row<PauseRow>(text, [each.endpoint, each.type]);
+    for (const write of handlersPauseWrites(t, row === undefined ? null : pauseOf(row), each)) await session.run(write);
+  }
+  for (const change of changes) {
+    if (change.kind !== 'pauses ended') continue;
+    const ended = `SELECT endpoint, type FROM ${t.pauses} WHERE until_ms <= $1 FOR UPDATE SKIP LOCKED`;
+    await session.run(`DELETE FROM ${t.pauses} WHERE (endpoint, type) IN (${ended})`, [change.now]);
+  }
 }
 
 const ATTEMPT =

@@ -344,6 +344,10 @@ async function followClock({ session, t, moves }: Transaction, now: number, leas
   for (const table of [t.handling, t.processors]) {
     await session.run(`UPDATE ${table} SET seen_ms = seen_ms - $1::bigint WHERE seen_ms > $2`, [back, now]);
   }
+  await session.run(
+    `UPDATE ${t.pauses} SET until_ms = greatest($2::bigint, until_ms - $1::bigint) WHERE until_ms > $2`,
+    [back, now],
+  );
   await session.run(`UPDATE ${t.clock} SET latest_ms = $1`, [latestTime(0, now)]);
   return false;
 }

@@ -64,8 +64,12 @@ const HASH = /^\u0001h[\w-]{43}$/;
  * The text, or the hash of a long text. A sender's text that looks like a hash shares a queue, and does nothing worse.
  */
 export function toKey(text: string): string {
-  if (HASH.test(text)) return text; // of a row, on its way back
+  if (isHash(text)) return text; // of a row, on its way back
   return text.length <= MOST ? text : `${HASHED}${createHash('sha256').update(text).digest('base64url')}`;
+}
+
+export function isHash(key: string): boolean {
+  return HASH.test(key);
 }
 
 export function keyOrNull(text: string | null): string | null {

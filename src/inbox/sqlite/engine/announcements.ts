@@ -7,7 +7,7 @@ import {
   type PendingType,
   type WaitingEvent,
 } from '../../rules/processors.ts';
-import { isPaused } from '../../rules/pauses.ts';
+import { isPaused, lastingPauses } from '../../rules/pauses.ts';
 import type { Scope } from '../../work.ts';
 import { type NamedStatements, distinctTypes, READY } from '../sql/named-statements.ts';
 import type { TypeRow } from '../sql/rows.ts';
@@ -91,8 +91,8 @@ export function announcements(statements: NamedStatements): Announcements {
         counts.countType('ignored', type);
       }
     },
-    pendingTypes() {
-      const pauses = pausesOf(statements);
+    pendingTypes(handledSince) {
+      const pauses = lastingPauses(pausesOf(statements), handledSince);
       const totals = new Map<string, PendingType>();
       for (const { endpoint, type, count, due_ms } of statement<TypeRow & { due_ms: number }>(
         database,

@@ -36,6 +36,7 @@ export function followClock(
     }
     queue.moveHandling.run({ now, back });
     queue.moveProcessors.run({ now, back });
+    queue.movePauses.run({ now, back });
     queue.startMoving.run({ latest: latestTime(0, now), back: (backBefore ?? 0) + back });
   } else {
     noteTime(statements, now);

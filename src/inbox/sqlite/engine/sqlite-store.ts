@@ -1,7 +1,7 @@
 import type { SyncStore } from '../../queue-operations.ts';
 import { isCommittedAlone, foundCrash, countChange, logColumn } from '../../rules/attempt.ts';
 import { isAmong } from '../../rules/processors.ts';
-import { openLanes, pausesIn } from '../../rules/pauses.ts';
+import { handlersPauseWrites, isPaused, openLanes, pausesIn } from '../../rules/pauses.ts';
 import {
   NOTHING_NEXT,
   type Candidate,
@@ -24,7 +24,7 @@ import {
   type LeasedRow,
   type RunningRow,
 } from '../sql/rows.ts';
-import { newestSeq } from '../sql/statement.ts';
+import { newestSeq, statement } from '../sql/statement.ts';
 import { announcements } from './announcements.ts';
 import { followClock, indexNew, isSetBack, noteTime } from './clock.ts';
 import { deliveries, type EventIndex } from './deliveries.ts';
@@ -125,7 +125,10 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
   };
 }
 
-function apply({ moves, queue }: NamedStatements, change: Change): void {
+const PAUSE_TABLES = { pauses: 'hookbox_pauses', audit: 'hookbox_audit' };
+
+function apply(statements: NamedStatements, change: Change): void {
+  const { database, moves, queue } = statements;
   switch (change.kind) {
     case 'attempt ended': {
       const { event, ending, now, keepsLease } = change;
@@ -168,6 +171,16 @@ function apply({ moves, queue }: NamedStatements, change: Change): void {
       break;
     case 'unparked':
       for (const seq of change.seqs) moves.unpark.run({ seq });
+      break;
+    case 'type paused': {
+      const known = pausesOf(statements).find((pause) => isPaused([pause], change.asked)) ?? null;
+      for (const { text, values } of handlersPauseWrites(PAUSE_TABLES, known, change.asked)) {
+        statement(database, text).run(Object.fromEntries(values.map((value, at) => [at + 1, value])));
+      }
+      break;
+    }
+    case 'pauses ended':
+      queue.endPauses.run({ now: change.now });
       break;
   }
 }

@@ -121,6 +121,11 @@ function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string
       SELECT min(lease_until_ms) FROM hookbox_events WHERE lease_until_ms IS NOT NULL
       UNION ALL
       SELECT due_ms FROM (SELECT due_ms FROM ${FRESH_ONES} ORDER BY seq LIMIT 1)
+      UNION ALL
+      SELECT min(max(p.until_ms, (
+        SELECT due_ms FROM hookbox_events
+        WHERE ${READY} AND endpoint = p.endpoint AND type = p.type ORDER BY due_ms LIMIT 1
+      ))) FROM hookbox_pauses AS p WHERE p.endpoint >= ''
     )`;
 }
 
@@ -300,6 +305,10 @@ function prepareQueueStatements(database: SqliteDatabase) {
     ),
     moveHandling: prepare('UPDATE hookbox_handling SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
     moveProcessors: prepare('UPDATE hookbox_processors SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
+    movePauses: prepare(
+      "UPDATE hookbox_pauses SET until_ms = max(:now, until_ms - :back) WHERE endpoint >= '' AND until_ms > :now",
+    ),
+    endPauses: prepare("DELETE FROM hookbox_pauses WHERE endpoint >= '' AND until_ms <= :now"),
     startMoving: prepare(`
       UPDATE hookbox_clock SET latest_ms = :latest, back_ms = :back, endpoint = NULL, due_ms = 0, seq = 0 WHERE id = 1
     `),
