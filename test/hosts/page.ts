@@ -59,9 +59,11 @@ export function rowsUnder(heading: string): readonly (readonly string[])[] {
   );
 }
 
-/** test/cli runs the demo. */
+/** test/cli runs the demo, and test/inbox/postgres the pools. */
 export function unused(): string[] {
-  return [...files.keys(), ...blocks.keys()].filter((name) => !used.has(name) && !name.startsWith('demo/'));
+  return [...files.keys(), ...blocks.keys()].filter(
+    (name) => !used.has(name) && !/^(?:demo|pglite|postgres-js)\//.test(name),
+  );
 }
 
 export function changed(code: string, ...changes: readonly (readonly [from: string, to: string])[]): string {
