@@ -17,7 +17,7 @@ const ANSWERS_BEFORE_COMMIT: Rewrite = [
   `
   let results = [];
   const noted = moves.map((move) => (statements) => {
-    const result = runMove(statements, move);
+    const result = runMove(statements.store, move);
     results.push({ result });
     return result;
   });
