@@ -20,7 +20,7 @@ export const LONGEST: readonly string[] = [
 
 /** What takes long on a real Postgres, and is in `npm run test:all` too. */
 export const ON_POSTGRES: readonly string[] = [
-  'test/inbox/postgres/{given-up,health,migrating-beside-work,plans,pglite,postgres-js,wake-up}.test.ts',
+  'test/inbox/postgres/{given-up,health,migrating-beside-work,plans,pglite,wake-up}.test.ts',
   'test/processing/model/postgres-mutants.test.ts',
   'test/cli/{postgres,postgres-answers,postgres-doctor,postgres-page}.test.ts',
   'test/runtimes/postgres.test.ts',

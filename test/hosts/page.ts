@@ -59,11 +59,9 @@ export function rowsUnder(heading: string): readonly (readonly string[])[] {
   );
 }
 
-/** test/cli runs the demo, and test/inbox/postgres the pools. */
+/** test/cli runs the demo, and test/inbox/postgres the pool. */
 export function unused(): string[] {
-  return [...files.keys(), ...blocks.keys()].filter(
-    (name) => !used.has(name) && !/^(?:demo|pglite|postgres-js)\//.test(name),
-  );
+  return [...files.keys(), ...blocks.keys()].filter((name) => !used.has(name) && !/^(?:demo|pglite)\//.test(name));
 }
 
 export function changed(code: string, ...changes: readonly (readonly [from: string, to: string])[]): string {
