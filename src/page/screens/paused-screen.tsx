@@ -4,7 +4,7 @@ import { LONGEST_OF_LANE } from '../../inbox/rules/pauses.ts';
 import { namedEndpoints, pausedTypes, strangerInWords } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { DataTable, type Column, Panel, Notice } from '../parts/list-table.tsx';
-import { TypeAt } from '../parts/waiting.tsx';
+import { TypeAt, Until } from '../parts/waiting.tsx';
 import { Reason, StoredText, Time } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { ActForm, ReasonField } from '../parts/form-fields.tsx';
@@ -58,8 +58,15 @@ function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: 
             );
           },
         ],
-        ['since', ({ since }) => <Time at={since} now={now} />],
-        ['until', ({ until }) => (until === undefined ? <span class="muted">–</span> : <Time at={until} now={now} />)],
+        [
+          'since',
+          (pause) => (
+            <>
+              <Time at={pause.since} now={now} />
+              <Until pause={pause} now={now} />
+            </>
+          ),
+        ],
         ['by', ({ actor }) => <StoredText text={actor} atMost={60} />],
         ['reason', ({ reason }) => <Reason reason={reason} atMost={300} />],
         [
