@@ -10,6 +10,7 @@ export const POSTGRES_ON_DEMAND = 'test/helpers/postgres-on-demand.ts';
 
 /** In `npm run test:long` alone, as CI has fifteen minutes. The dearest come first. */
 export const LONGEST: readonly string[] = [
+  'test/ops/utf-16be.test.ts',
   'test/hosts/next-webpack.test.ts',
   'test/inbox/postgres/processes/*.test.ts',
   'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
@@ -38,7 +39,7 @@ export const LONG: readonly string[] = [
   'test/browser/sandbox-{interface,page}.test.ts',
   'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/{page,lists}-script.test.ts',
-  'test/ops/utf-16{le,be}.test.ts',
+  'test/ops/utf-16le.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',
   'test/{examples,guides,tutorial}.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',

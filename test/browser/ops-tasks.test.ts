@@ -1,9 +1,10 @@
 /** What an operator comes for, from the overview on, each in at most five actions; docs/operations.md lists them. */
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
-import { auditLines, countEvents, deadGroups } from '../../src/ops/index.ts';
+import { auditLines, countEvents, deadGroups, findEvents } from '../../src/ops/index.ts';
 import { openBrowser, ofFile } from './browser.ts';
 import { countedActions, type CountedActions } from './counted-actions.ts';
 import {
@@ -35,6 +36,8 @@ await silentShop(silent.inbox, systemClock);
 // Last, since its handlers run from then on, and those before let time pass.
 const site = await ofFile(opsSite({ handlers: { '*': () => {} } }));
 await outageDayAndMore(site, systemClock);
+// Names are indexed after the events are stored; until then, a search finds texts.
+while ((await findEvents(site.inbox, 'ord_day77')).takenFor !== 'entity') await delay(50);
 await site.receiver.start();
 
 interface Task {
