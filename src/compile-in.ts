@@ -6,7 +6,7 @@
  */
 import { writeFileSync } from 'node:fs';
 
-const READERS = ['version', 'page/asset-texts', 'testing/event-bodies'];
+const READERS = ['version', 'page/asset-texts', 'page/icon-texts', 'testing/event-bodies'];
 
 for (const name of READERS) {
   const read = (await import(`./${name}.ts`)) as Readonly<Record<string, unknown>>;

@@ -3,11 +3,12 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { plural } from '../ops/words/format.ts';
 import type { Flash } from './acts/flash.ts';
 import { ASSETS } from './asset-texts.ts';
-import { Layout, type LayoutParts, type Look, PlainPage } from './layout.tsx';
+import { FAVICON, Layout, type LayoutParts, type Look, PlainPage } from './layout.tsx';
 import type { liveStreams } from './live-updates.ts';
 import { mountable, takenAway } from './mounting.ts';
 import type { PageOptions } from './page-options.ts';
-import { createAuthorization } from './safety/authorization.ts';
+import { keepPreferences, preferencesOf, returnPath } from './preferences.ts';
+import { CHALLENGES, createAuthorization } from './safety/authorization.ts';
 import { createGuard, csrfTokens, peerOf, SAFE_HEADERS, type Tokens } from './safety/request-guard.ts';
 import type { Screen, Visit, Visitor } from './visit.ts';
 
@@ -53,10 +54,25 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
   const framed = (
     c: PageContext,
     status: ContentfulStatusCode,
-    parts: Omit<LayoutParts, 'look' | 'base' | 'site' | 'sought'>,
+    parts: Pick<LayoutParts, 'title' | 'tab' | 'current' | 'visitor' | 'flash' | 'content'>,
   ) => {
-    const sought = new URL(c.req.url).searchParams.get('q') ?? '';
-    return answer(c, status, <Layout look={look} base={baseOf(c)} site={site} sought={sought} {...parts} />);
+    const { search, searchParams } = new URL(c.req.url);
+    const ownBase = baseOf(c);
+    const isPassword = /^basic /i.test(c.req.header('authorization') ?? '');
+    return answer(
+      c,
+      status,
+      <Layout
+        look={look}
+        base={ownBase}
+        site={site}
+        sought={searchParams.get('q') ?? ''}
+        preferences={preferencesOf(c)}
+        here={c.req.method === 'GET' ? `${ownBase}${c.req.path === '/' ? '' : c.req.path}${search}` : ownBase}
+        signOut={options.signOut ?? (isPassword ? `${ownBase}/signout` : null)}
+        {...parts}
+      />,
+    );
   };
 
   const visitOf: Frame['visitOf'] = (c) => {
@@ -78,7 +94,7 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
         </p>
       </>
     );
-    return framed(c, status, { title, current: null, visitor, flash: null, content });
+    return framed(c, status, { title, tab: title, current: null, visitor, flash: null, content });
   };
 
   const page = new Hono<PageEnv>();
@@ -88,6 +104,15 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
     for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
   });
   openRoutes?.(page);
+  // A browser forgets a password only when it is refused.
+  page.get('/signout', (c) => {
+    c.header('WWW-Authenticate', CHALLENGES.basic);
+    return answer(
+      c,
+      401,
+      <PlainPage title="Signed out" sentence="You are signed out. Close this tab, or go back to sign in again." />,
+    );
+  });
   page.use('*', async (c, next) => {
     const peer = peerOf(c.env, c.req.raw);
     const forged = guard(c.req.raw, peer);
@@ -111,13 +136,18 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
     const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
     page.get(`/assets/${name}`, (c) => c.body(ASSETS[name], 200, { 'Content-Type': `${type}; charset=utf-8` }));
   }
+  page.get('/assets/favicon.svg', (c) => c.body(FAVICON, 200, { 'Content-Type': 'image/svg+xml' }));
+  page.get('/preferences', (c) => {
+    keepPreferences(c, baseOf(c), c.req.query());
+    return c.redirect(returnPath(baseOf(c), c.req.query('to')));
+  });
   page.get('/live', (c) => live(c.req.raw, c.env));
 
   return {
     page,
     isTokenOf,
     visitOf,
-    async show(c, { title, tab, status = 200, current, content }) {
+    async show(c, { title, tab = title, status = 200, current, content }) {
       const { visitor, url } = visitOf(c);
       return framed(c, status, { title, tab, current, visitor, flash: flashOf(url), content: await content });
     },

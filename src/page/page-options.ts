@@ -13,6 +13,12 @@ export interface PageOptions extends AuthorizationOptions, GuardOptions, LoginOp
   readonly title?: string;
   /** The path of the page in the browser, if a proxy removes part of it. */
   readonly base?: string;
+  /**
+   * The path or URL that ends the session of your own login. The page links to it.
+   *
+   * @defaultValue with `basic`, a path of the page; otherwise no link
+   */
+  readonly signOut?: string;
 }
 
 export const PAGE_OPTIONS: RulesFor<PageOptions> = {
@@ -25,4 +31,5 @@ export const PAGE_OPTIONS: RulesFor<PageOptions> = {
   hosts: 'list',
   title: true,
   base: true,
+  signOut: true,
 };

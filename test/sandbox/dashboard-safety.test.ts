@@ -14,7 +14,7 @@ const VIC = { user: 'vic', password: 'a password of vic' } as const;
 const TAGS: ReadonlySet<string> = new Set(
   (
     'html head meta title link script body a header nav ul li span main h1 h2 p section div dl dt dd table thead tbody tr th td ' +
-    'form input button label fieldset legend select option details summary bdi code pre time strong ol kbd dialog footer'
+    'form input button label fieldset legend select option details summary bdi code pre time strong ol kbd dialog footer svg rect path'
   ).split(' '),
 );
 

@@ -95,6 +95,7 @@ async function refresh() {
     document.title = next.title;
     const from = byId('live');
     const to = next.getElementById('live');
+    if (to !== null) showLocalTimes(to);
     if (from !== null && to !== null && !isSelecting()) bring(from, to);
     say('Live', 'live');
   } catch {
@@ -180,6 +181,45 @@ function morph(from, to) {
 function alike(at, next) {
   return at !== null && !at.id && at.nodeType === next.nodeType && at.nodeName === next.nodeName ? at : null;
 }
+
+// ---- Local times, and menus ----
+
+const two = (value) => String(value).padStart(2, '0');
+
+/** As the server writes them in UTC: a whole time, a time of today, or a day and a time. */
+function localTime(at, text) {
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  if (/^\d{4}-/.test(text)) {
+    return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}:${two(at.getSeconds())}`;
+  }
+  const isToday = at.toDateString() === new Date().toDateString();
+  return isToday ? time : `${at.getDate()} ${at.toLocaleString('en-GB', { month: 'short' })} ${time}`;
+}
+
+function showLocalTimes(root) {
+  if (document.documentElement.dataset.times !== 'local') return;
+  for (const time of root.querySelectorAll('time[datetime]')) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime())) continue;
+    time.title ||= `${time.dateTime} (UTC)`;
+    time.textContent = localTime(at, time.textContent);
+  }
+}
+showLocalTimes(document);
+
+document.addEventListener('click', (event) => {
+  for (const menu of document.querySelectorAll('details.menu[open]')) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
+document.addEventListener('keydown', (event) => {
+  const menu = event.key === 'Escape' ? event.target.closest?.('details.menu[open]') : null;
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector('summary').focus();
+  event.preventDefault();
+});
 
 // ---- Copying ----
 

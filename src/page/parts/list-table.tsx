@@ -96,5 +96,9 @@ export function ChooseHead() {
 type Stated = Pick<EventSummary, 'state' | 'deadReason' | 'failures' | 'pruned'>;
 
 export function State({ summary }: { readonly summary: Stated }) {
-  return <span class={`state state-${summary.state}`}>{stateText(summary)}</span>;
+  return <span class={`state state-${dotOf(summary)}`}>{stateText(summary)}</span>;
+}
+
+function dotOf({ state, failures }: Stated): string {
+  return state === 'pending' && failures > 0 ? 'pending state-retrying' : state;
 }

@@ -68,7 +68,7 @@ export type Verdict =
   | { readonly refused: 401; readonly challenges: readonly string[] }
   | { readonly refused: 403 };
 
-const CHALLENGES = {
+export const CHALLENGES = {
   basic: 'Basic realm="hookbox", charset="UTF-8"',
   bearer: 'Bearer realm="hookbox"',
 } as const;

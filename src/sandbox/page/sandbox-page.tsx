@@ -161,13 +161,13 @@ function problemOf(failure: unknown) {
 
 const DASHBOARD_LOOK: Look = {
   navigation: [
-    ['/', 'Orders'],
-    ['/deliveries', 'Deliveries'],
-    ['/webhooks', 'Webhooks'],
-    ['/keys', 'API keys'],
-    ['/stock', 'Stock'],
-    ['/clock', 'Clock'],
-    ['/faults', 'Faults'],
+    ['/', 'Orders', 'orders'],
+    ['/deliveries', 'Deliveries', 'deliveries'],
+    ['/webhooks', 'Webhooks', 'webhooks'],
+    ['/keys', 'API keys', 'key'],
+    ['/stock', 'Stock', 'stock'],
+    ['/clock', 'Clock', 'clock'],
+    ['/faults', 'Faults', 'faults'],
   ],
   keys: () => [
     ['j', 'next row'],

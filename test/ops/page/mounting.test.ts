@@ -107,7 +107,8 @@ async function html(url: string): Promise<string> {
 
 function ledTo(page: string): string[] {
   const all = tagsOf(page).flatMap(({ attributes }) => [attributes['href'], attributes['src'], attributes['action']]);
-  return [...new Set(all.filter((to) => to !== undefined && to.startsWith('/')))] as string[];
+  const shown = all.filter((to) => to?.startsWith('/') === true && !/\/(?:preferences|signout)(?:\?|$)/.test(to));
+  return [...new Set(shown)] as string[];
 }
 
 async function post(url: string, page: string, fields: Readonly<Record<string, string>> = {}): Promise<Response> {

@@ -29,7 +29,7 @@ describe('mounted', () => {
     const { html } = openedPage();
     for (const path of SCREENS) {
       const page = await html(path);
-      expect(page).toMatch(/^<!doctype html><html lang="en">/);
+      expect(page).toMatch(/^<!doctype html><html lang="en" data-theme="system" data-times="UTC">/);
       const current = tagsOf(page).filter(
         ({ name, attributes }) => name === 'a' && attributes['aria-current'] === 'page',
       );
@@ -148,7 +148,8 @@ describe('the id of an event', () => {
     const { html, inbox } = openedPage();
     for (const id of ids) await inbox.accept(incoming({ id, type: id, entity: id, endpoint: id }), later());
     const tags = tagsOf(await html('/events'));
-    const foreign = new Set(['img', 'svg', 'iframe', 'base', 'style', 'textarea']);
+    expect(tags.filter(({ name, attributes }) => name === 'svg' && attributes['aria-hidden'] !== 'true')).toEqual([]);
+    const foreign = new Set(['img', 'iframe', 'base', 'style', 'textarea']);
     expect(tags.filter(({ name }) => foreign.has(name))).toEqual([]);
     expect(tags.filter(({ name }) => name === 'script' || name === 'meta').length).toBe(5);
     expect(

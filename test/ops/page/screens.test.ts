@@ -389,7 +389,7 @@ describe('Bulk actions', () => {
 
   test('is called for what it lists, which are not reruns alone', async () => {
     expect((await bulksScreen(stubVisit())).title).toBe('Bulk actions');
-    expect(OPERATORS_LOOK.navigation).toContainEqual(['/bulks', 'Bulk actions']);
+    expect(OPERATORS_LOOK.navigation).toContainEqual(['/bulks', 'Bulk actions', 'bulks']);
   });
 
   test('lists them, and leads to older ones only when the page is full', async () => {
