@@ -146,16 +146,20 @@ export function callsByMoves({
       if (mayBeDue(acceptance)) notify();
       return acceptance;
     },
-    async claim(request, limit, tell = () => {}) {
+    async claim(request, limit, tell = () => {}, tellFull = () => {}) {
       const askedAt = wallTime();
       let newest: number | null = null;
       for (;;) {
-        const { step, crashed, newestSeq } = await claims.claim(request, (numbered) =>
+        const { step, crashed, newestSeq, freeAt } = await claims.claim(request, (numbered) =>
           moveSince(askedAt, 'claim', numbered, limit, newest),
         );
         tell(crashed);
-        if (step !== 'more') return step;
-        newest = newestSeq;
+        if (step === 'more') {
+          newest = newestSeq;
+          continue;
+        }
+        if (typeof freeAt === 'number') tellFull(freeAt);
+        return step;
       }
     },
     async claimOne(key, request, tell = () => {}) {

@@ -48,6 +48,7 @@ import {
 import { eventsToUnpark } from './rules/entity-order.ts';
 import { mayRerun, type Content, type EventToRerun } from './rules/decide-act.ts';
 import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
+import { RateLimits, ratesAsked, type StoredRate } from './rules/rates.ts';
 import type { Candidate, ClaimState, NewLease, NewStep, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
 import type { Counting } from './rules/counted.ts';
 import type {
@@ -108,6 +109,8 @@ export interface ClaimStep<Claimed> {
   readonly crashed: readonly CrashedEvent[];
   /** the newest event when the claim began: later ones must not keep it from ending */
   readonly newestSeq: number | null;
+  /** when a type that has reached its rate may begin another attempt */
+  readonly freeAt?: number | null;
 }
 
 export function claimDue(
@@ -121,14 +124,15 @@ export function claimDue(
   // The oldest event of an entity may have arrived last, so all are indexed before any is claimed.
   const newestSeq = newest ?? store.newestSeq();
   if (store.indexNew(request.now, newestSeq)) return { step: 'more', crashed, newestSeq };
-  const plan = new ClaimPlan(request, limit, state);
+  const plan = new ClaimPlan(request, limit, state, ratesFor(store, request));
   const claimed: ClaimedEvent[] = [];
   for (let asked = plan.toLoad(); asked !== null; asked = plan.toLoad()) {
     const { claimed: chosen, parked } = plan.choose(store.due(asked));
     if (parked.length > 0) store.apply([{ kind: 'parked', seqs: parked }]);
     claimed.push(...give(store, chosen, leaseOf(request, { exclusive: true })));
   }
-  return { step: claimed.length === 0 && plan.isCutShort ? 'more' : claimed, crashed, newestSeq };
+  store.apply(plan.begun());
+  return { step: claimed.length === 0 && plan.isCutShort ? 'more' : claimed, crashed, newestSeq, freeAt: plan.freeAt };
 }
 
 export function claimOne(
@@ -141,8 +145,17 @@ export function claimOne(
   const event = store.eventToRun(key);
   const decision = planOne(event, request, state.pauses);
   if (event === undefined || decision !== 'run') return { step: decision === 'busy' ? 'busy' : 'settled', crashed };
+  const rates = new RateLimits(request, ratesFor(store, { ...request, endpoints: [key.endpoint] }));
+  const mayBegin = rates.take(event);
+  store.apply(rates.begun());
+  if (!mayBegin) return { step: 'busy', crashed };
   const [claimed = 'settled' as const] = give(store, [event], leaseOf(request, { exclusive: false }));
   return { step: claimed, crashed };
+}
+
+function ratesFor(store: SyncStore, request: NumberedClaim): readonly StoredRate[] {
+  const asked = ratesAsked(request);
+  return asked === null ? [] : store.rates(asked);
 }
 
 function startClaim(

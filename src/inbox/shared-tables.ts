@@ -12,6 +12,7 @@ export const sharedTables = [
   'rejected',
   'marks',
   'pauses',
+  'rates',
   'terms',
   'progress',
   'redeliveries',
@@ -98,6 +99,17 @@ export function createSharedTables(words: TableWords): string {
       actor    ${text} NOT NULL,
       reason   ${text},
       until_ms ${int},
+      PRIMARY KEY (endpoint, type)
+    )${keyed};
+    -- How often attempts may begin, and when they began (rules/rates.ts).
+    CREATE TABLE ${t.rates} (
+      endpoint ${text} NOT NULL,
+      type     ${text} NOT NULL,
+      count    ${int} NOT NULL,
+      per_ms   ${int} NOT NULL,
+      kept_ms  ${int} NOT NULL,
+      but      ${text},
+      starts   ${text} NOT NULL,
       PRIMARY KEY (endpoint, type)
     )${keyed};
 

@@ -1,4 +1,5 @@
 import type { EventKey, IncomingEvent, DeadReason } from './event.ts';
+import type { Rates } from './rules/rates.ts';
 import type { SqliteDatabase } from './sqlite/opening/database.ts';
 
 /** The right of one processor to run the handler of one event for a limited time. Each claim has a larger fence. */
@@ -51,6 +52,8 @@ export interface ClaimRequest extends Scope {
    * How many more events of each type the caller can take. `'*'` is the total for all types without their own handler.
    */
   readonly room?: Readonly<Record<string, number>>;
+  /** How often attempts of each type may begin. `'*'` is the rate of all types without their own handler together. */
+  readonly rates?: Rates;
 }
 
 /** Asks the inbox to store a new event in the state `processing`, if no other event must be handled first. */
@@ -250,11 +253,18 @@ export interface WorkQueue<Database = DefaultDatabase> {
   /**
    * Claims up to `limit` due events, oldest first, and releases expired leases. If the clock was set back, the call
    * first moves earlier leases and due times back by the same amount.
+   *
+   * @param tellFull - called if a type has reached its rate, with the time at which its next attempt may begin
    */
-  claim(request: ClaimRequest, limit: number, tell?: TellCrashed): Promise<readonly ClaimedEvent[]>;
+  claim(
+    request: ClaimRequest,
+    limit: number,
+    tell?: TellCrashed,
+    tellFull?: (freeAt: number) => void,
+  ): Promise<readonly ClaimedEvent[]>;
   /**
-   * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity, or a handler
-   * paused its type for a time, and `settled` if the event need not be handled or an operator paused its type.
+   * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity, if its type has
+   * reached its rate, or if a handler paused its type for a time, and `settled` if the event need not be handled or an operator paused its type.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /**

@@ -4,6 +4,7 @@ import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../
 import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
 import type { DefaultDatabase } from '../inbox/work.ts';
 import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/attempt.ts';
+import type { Rate, Rates } from '../inbox/rules/rates.ts';
 import {
   definedIn,
   assertOption,
@@ -225,8 +226,16 @@ export interface TypeOptions {
    * @defaultValue `true`
    */
   readonly blocks?: boolean;
+  /**
+   * At most `count` attempts of this type begin in any span of `perMs` milliseconds, over all processes of the inbox and
+   * for each endpoint. For `'*'`, all types without their own handler share this rate. In inline mode, a delivery above
+   * the rate gets a 409, so the service sends the event again.
+   */
+  readonly rate?: Rate;
 }
 
+const DAY_MS = 24 * 60 * 60_000;
+const RATE_RULES = { count: whole(1, 1_000_000), perMs: whole(1, DAY_MS) } as const satisfies RulesFor<Rate>;
 const RETRY_RULES: RulesFor<RetryOptions> = { attempts: whole(1, Infinity), baseMs: positive(), maxMs: positive() };
 export const RETRY_RULE = nested(RETRY_RULES);
 
@@ -236,6 +245,7 @@ const TYPE_RULES: RulesFor<TypeOptions & { readonly handle: unknown }> = {
   timeoutMs: positive(MAX_TIMER_MS),
   concurrency: whole(),
   blocks: 'boolean',
+  rate: nested(RATE_RULES),
 };
 
 /** @throws ConfigurationError `INVALID_OPTION` */
@@ -243,6 +253,11 @@ function assertTypeOptions(type: string, handler: object): void {
   const name = `handlers['${type}']`;
   assertOptions(name, handler, TYPE_RULES, 'Write { handle: (event, context) => …, timeoutMs: 5_000 }.');
   assertOption(`${name}: handle`, Reflect.get(handler, 'handle'), 'function');
+  const rate: unknown = Reflect.get(handler, 'rate');
+  if (!isPlainObject(rate)) return;
+  for (const [part, rule] of Object.entries(RATE_RULES)) {
+    assertOption(`${name}, rate: ${part}`, Reflect.get(rate, part), rule);
+  }
 }
 
 type TypeLimits = Readonly<Record<'timeoutMs', number>> & {
@@ -256,6 +271,8 @@ export interface LimitsByType {
   of(type: string): TypeLimits;
   /** how many events of each handler may run at once; `null` if no handler has a limit */
   readonly bounds: ReadonlyMap<string, number> | null;
+  /** absent if no handler has a rate */
+  readonly rates?: Rates;
 }
 
 export function limitsByType(
@@ -264,10 +281,12 @@ export function limitsByType(
 ): LimitsByType {
   const limits = new Map<string, TypeLimits>();
   const bounds = new Map<string, number>();
+  const rates = new Map<string, Rate>();
   const usual = { ...DEFAULT_RETRY, ...definedIn(all.retry) };
   for (const [type, handler] of Object.entries(handlers)) {
     const own: TypeOptions = typeof handler === 'object' ? handler : {};
-    const { timeoutMs = all.timeoutMs, blocks = true, concurrency = Infinity } = own;
+    const { timeoutMs = all.timeoutMs, blocks = true, concurrency = Infinity, rate } = own;
+    if (rate !== undefined) rates.set(type, { ...rate });
     limits.set(type, { timeoutMs, blocks, retry: { ...usual, ...definedIn(own.retry ?? {}) } });
     bounds.set(type, concurrency);
   }
@@ -275,6 +294,7 @@ export function limitsByType(
   return {
     of: (type) => limits.get(type) ?? rest,
     bounds: [...bounds.values()].every((bound) => bound === Infinity) ? null : bounds,
+    ...(rates.size > 0 && { rates: Object.fromEntries(rates) }),
   };
 }
 

@@ -32,7 +32,8 @@ export function createInlineRunner(options: HandlingOptions & { readonly orderin
     true,
     logFailure,
   );
-  const { leaseMs, types } = limits;
+  const { leaseMs, types, named } = limits;
+  const { rates } = limits.byType;
   /** deliveries whose handler runs or is about to */
   const runs = new Set<Promise<InlineResult>>();
   let isClosing = false;
@@ -51,7 +52,9 @@ export function createInlineRunner(options: HandlingOptions & { readonly orderin
 
   async function claim(key: EventKey): Promise<ClaimedEvent | 'busy' | 'settled'> {
     const now = look();
-    const request = { now, leaseMs, endpoints: [key.endpoint], types, ordered: ordering, holds: leases.held() };
+    const rated = rates !== undefined && { named, rates };
+    const scope = { endpoints: [key.endpoint], types, ...rated };
+    const request = { ...scope, now, leaseMs, ordered: ordering, holds: leases.held() };
     try {
       const numbered = { ...request, expiredBy: grace.expiredBy(now) };
       const claimed = await inbox.claimOne(key, numbered, crashed);

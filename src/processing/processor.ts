@@ -8,6 +8,7 @@ import { assertInbox, type Inbox } from '../inbox/contract.ts';
 import type { DefaultDatabase, ClaimedEvent, Scope } from '../inbox/work.ts';
 import type { Acceptance, IncomingEvent, Started } from '../inbox/event.ts';
 import { isInScope, PRESENT_MS } from '../inbox/rules/processors.ts';
+import { isRated } from '../inbox/rules/rates.ts';
 import { assertOptions, nested, type RulesFor } from '../option-rules.ts';
 import { createAnnouncer } from './announcer.ts';
 import type { AttemptHooks } from './attempt-hooks.ts';
@@ -162,6 +163,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     unanswered,
   );
   const { concurrency, leaseMs, byType, types, named } = limits;
+  const { rates } = byType;
   const scope: Scope = { endpoints, types, ...(types === '*' && { named }) };
   const now = (): number => clock.now();
   const isOpen = (): boolean => state === 'started';
@@ -185,6 +187,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   /** the events of a failed claim do not look due */
   let hasFailed = false;
   let stopListening = (): void => {};
+  let cancelWake = (): void => {};
   let closed: Promise<void> | undefined;
 
   /** One claim at a time; a request meanwhile is remembered. */
@@ -230,8 +233,12 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
       holds: leases.held(),
       expiredBy,
       handledSince,
+      ...(rates !== undefined && { rates }),
     };
-    const claimed = await inbox.claim({ ...numbered, ...slots.room() }, limit, attempts.crashed);
+    cancelWake();
+    const claimed = await inbox.claim({ ...numbered, ...slots.room() }, limit, attempts.crashed, (freeAt) => {
+      cancelWake = timers.later(Math.max(1, freeAt - now()), pump);
+    });
     hasFailed = false;
     grace.claimed(askedAt, now());
     return claimed;
@@ -244,6 +251,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
 
   async function accept(event: IncomingEvent, deadline: number): Promise<Acceptance> {
     if (!isOpen() || hasFailed || !isInScope(scope, event)) return inbox.accept(event, deadline);
+    if (isRated({ ...scope, rates }, event.type)) return inbox.accept(event, deadline);
     if (!slots.hasRoomFor(event.type)) isBehind = true;
     if (isBehind) return inbox.accept(event, deadline);
     const leave = slots.enter(event.type);

@@ -11,6 +11,7 @@ const TABLES = [
   'entities',
   'handling',
   'processors',
+  'rates',
   'terms',
   'progress',
   'events',

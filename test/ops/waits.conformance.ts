@@ -140,4 +140,16 @@ export const testWaits = suite((open: () => Promise<SearchedStore>) => {
     const waits = again?.id === 'one' ? 'other' : 'one';
     expect(await why(inbox, waits)).toMatchObject({ reason: 'suspect' });
   });
+
+  it('says of one whose type has reached its rate when the next attempt may begin', async () => {
+    await store(inbox, orderEvent('begun'), orderEvent('waits'), orderEvent('ready', { type: 'order.ready' }));
+    await inbox.announce({ endpoints: '*', types: '*' }, NOW, null);
+    const rate = { count: 1, perMs: 10_000 };
+    const named = ['order.ready'];
+    await inbox.claim({ ...ORDERED, types: '*', named, rates: { '*': rate }, now: NOW }, 1);
+    const wait = { reason: 'rate', rate, freeAt: new Date(NOW + 10_000), waiting: { count: 0, more: false } };
+    expect(await why(inbox, 'waits', NOW + 9_999)).toEqual(wait);
+    expect(await why(inbox, 'waits', NOW + 10_000)).toMatchObject({ reason: 'next' });
+    expect(await why(inbox, 'ready', NOW + 1)).toMatchObject({ reason: 'next' });
+  });
 });

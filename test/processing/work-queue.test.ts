@@ -13,6 +13,7 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 import { testLeases } from './leases.conformance.ts';
 import { testOptionsByType, testTraces } from './options-by-type.conformance.ts';
 import { testToldCrashes } from './told-crashes.conformance.ts';
+import { testRates } from './rates.conformance.ts';
 import { testScope } from './scope.conformance.ts';
 import { testSteps } from './steps.conformance.ts';
 import { START } from '../helpers/virtual-clock.ts';
@@ -32,6 +33,7 @@ for (const [name, open] of inboxes) {
   testScope(name, open);
   testLeases(name, open);
   testOptionsByType(name, open);
+  testRates(name, open);
   testTraces(name, open);
   testToldCrashes(name, open);
   testSteps(name, open);
@@ -54,6 +56,10 @@ testLeases(
   emptiedInbox((file) => threaded(file)),
 );
 testOptionsByType(
+  ofThread,
+  emptiedInbox((file) => threaded(file)),
+);
+testRates(
   ofThread,
   emptiedInbox((file) => threaded(file)),
 );

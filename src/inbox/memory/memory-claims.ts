@@ -4,6 +4,7 @@ import { MANY_FRESH } from '../rules/accept.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/claim.ts';
 import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts';
 import { isPaused, planHandlersPause } from '../rules/pauses.ts';
+import { ratesIn, type StoredRate } from '../rules/rates.ts';
 import { isAmong, isInScope } from '../rules/processors.ts';
 import {
   NOTHING_NEXT,
@@ -25,6 +26,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
   const { pauses } = handling;
   /** the newest processed event of each entity */
   const highWater = new Map<string, Instant>();
+  let rates: readonly StoredRate[] = [];
   let latest = 0;
 
   const queueName = ({ endpoint, entity }: Queue): string => JSON.stringify([endpoint, entity]);
@@ -114,6 +116,11 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       case 'pauses ended':
         handling.movePauses((until) => (until > change.now ? until : null));
         break;
+      case 'attempts begun': {
+        const { endpoint, type } = change.rate;
+        rates = [...rates.filter((rate) => rate.endpoint !== endpoint || rate.type !== type), change.rate];
+        break;
+      }
     }
   }
 
@@ -163,7 +170,11 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       };
     },
     claimState,
-    due({ endpoints, types, except, handles, now, includeSuspects, limit, handledSince, pauses }) {
+    rates({ endpoints, types }) {
+      const ready = () => [...new Set(entries.ready().map(({ endpoint }) => endpoint))];
+      return ratesIn(endpoints === '*' ? ready() : endpoints, types, rates);
+    },
+    due({ endpoints, types, except, handles, now, includeSuspects, limit, handledSince, closed }) {
       const holding = (endpoint: string): Scope['types'] => {
         const taken = handling.typesSeen(endpoint, handledSince);
         return handles === '*' || taken === '*' ? '*' : [...handles, ...taken];
@@ -172,7 +183,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
         .ready()
         .filter((entry) => entry.dueAt <= now && (includeSuspects || entry.crashes === 0))
         .filter((entry) => isInScope({ endpoints, types }, entry) && !except.includes(entry.type ?? ''))
-        .filter((entry) => !isPaused(pauses, entry))
+        .filter((entry) => !isPaused(closed, entry))
         .toSorted((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
       return {
         isAll: all.length <= limit,

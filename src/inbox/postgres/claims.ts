@@ -4,6 +4,7 @@ import type { CommitOutcome } from '../group-commit.ts';
 import { isRunning, planSettle, withTimes } from '../rules/attempt.ts';
 import { ClaimPlan, leaseOf, planOne, leasesOf, planLeases, type NumberedClaim } from '../rules/claim.ts';
 import { seenSince } from '../rules/processors.ts';
+import { RateLimits, ratesAsked } from '../rules/rates.ts';
 import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
 import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, TellCrashed, Settlement } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
@@ -16,24 +17,39 @@ type AsyncStore = RuleStore<'async'>;
 type Step<T> = T | 'more';
 
 /** Does the same as `claimDue` in queue-operations.ts, with `await`. */
-export function claimDue(
+export async function claimDue(
   store: Store,
   asked: ClaimRequest,
   limit: number,
   tell: TellCrashed,
+  tellFull: (freeAt: number) => void,
 ): Promise<readonly ClaimedEvent[]> {
-  return inSteps(store, asked, tell, async (place, request, crashed) => {
-    const state = await startClaim(place, request, crashed);
+  let freeAt: number | null = null;
+  const claimed = await inSteps(store, asked, tell, async (place, before, crashed, later) => {
+    const state = await startClaim(place, before, crashed);
     if (state === 'more') return 'more';
-    const plan = new ClaimPlan(request, limit, state);
+    const { request, rates } = await withRates(place, before, later);
+    const plan = new ClaimPlan(request, limit, state, rates);
     const claimed: ClaimedEvent[] = [];
     for (let due = plan.toLoad(); due !== null; due = plan.toLoad()) {
       const { claimed: chosen, parked } = plan.choose(await place.due(due));
       if (parked.length > 0) await place.apply([{ kind: 'parked', seqs: parked }]);
       claimed.push(...(await give(place, chosen, leaseOf(request, { exclusive: true }))));
     }
+    await place.apply(plan.begun());
+    ({ freeAt } = plan);
     return claimed.length === 0 && plan.isCutShort ? 'more' : claimed;
   });
+  if (freeAt !== null) tellFull(store.time.toCaller(freeAt));
+  return claimed;
+}
+
+/** The locks of rates come last: a claim may wait for them, and counts attempts as of then. */
+async function withRates(place: AsyncStore, request: NumberedClaim, later: () => NumberedClaim) {
+  const asked = ratesAsked(request);
+  if (asked === null) return { request, rates: [] };
+  const rates = await place.rates(asked);
+  return { request: later(), rates };
 }
 
 export async function claimByKey(
@@ -43,16 +59,19 @@ export async function claimByKey(
   tell: TellCrashed,
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
   let isBusy = false;
-  const [claimed] = await inSteps(store, asked, tell, async (place, request, crashed) => {
-    const state = await startClaim(place, request, crashed, key);
+  const [claimed] = await inSteps(store, asked, tell, async (place, before, crashed, later) => {
+    const state = await startClaim(place, before, crashed, key);
     if (state === 'more') return 'more';
     const event = await place.eventToRun(key);
     // A type may have been paused while this claim waited for the slot of its event.
-    const decision = planOne(event, request, (await place.claimState()).pauses);
+    const decision = planOne(event, before, (await place.claimState()).pauses);
     isBusy = decision === 'busy';
-    return event === undefined || decision !== 'run'
-      ? []
-      : give(place, [event], leaseOf(request, { exclusive: false }));
+    if (event === undefined || decision !== 'run') return [];
+    const { request, rates } = await withRates(place, { ...before, endpoints: [key.endpoint] }, later);
+    const limits = new RateLimits(request, rates);
+    isBusy = !limits.take(event);
+    await place.apply(limits.begun());
+    return isBusy ? [] : give(place, [event], leaseOf(request, { exclusive: false }));
   });
   return claimed ?? (isBusy ? 'busy' : 'settled');
 }
@@ -95,7 +114,13 @@ async function inSteps(
   store: Store,
   asked: ClaimRequest,
   tell: TellCrashed,
-  work: (place: AsyncStore, request: NumberedClaim, crashed: CrashedEvent[]) => Promise<Step<readonly ClaimedEvent[]>>,
+  work: (
+    place: AsyncStore,
+    request: NumberedClaim,
+    crashed: CrashedEvent[],
+    /** the request after a wait */
+    later: () => NumberedClaim,
+  ) => Promise<Step<readonly ClaimedEvent[]>>,
 ): Promise<readonly ClaimedEvent[]> {
   const times = store.time.asked();
   for (;;) {
@@ -111,9 +136,9 @@ async function inSteps(
             const { number, lostClaims } = numbered;
             // An earlier try may be committed: this one releases its leases, as the next claim would.
             const lost = mayBeCommitted ? [...lostClaims, number] : lostClaims;
-            const request = onDatabaseClock(times, { ...numbered, lostClaims: lost });
+            const request = () => onDatabaseClock(times, { ...numbered, lostClaims: lost });
             crashed = [];
-            const result = await work(postgresStore(store.within(session)), request, crashed);
+            const result = await work(postgresStore(store.within(session)), request(), crashed, request);
             claimed = result === 'more' ? [] : result;
             mayBeCommitted ||= claimed.length > 0 || crashed.length > 0;
             return result;

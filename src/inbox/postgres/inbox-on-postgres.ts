@@ -149,7 +149,8 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     },
     get: (key) => asked(() => eventOf(store, key)),
     list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(patient, after, limit)),
-    claim: (request, limit, tell = () => {}) => asked(() => claimDue(store, request, limit, tell)),
+    claim: (request, limit, tell = () => {}, tellFull = () => {}) =>
+      asked(() => claimDue(store, request, limit, tell, tellFull)),
     claimOne: (key, request, tell = () => {}) => asked(() => claimByKey(store, key, request, tell)),
     ...asking(queue, asked),
     settle,

@@ -5,6 +5,7 @@ import { Budget } from './budget.ts';
 import { mustWait } from './entity-order.ts';
 import { isPaused, lastingPauses } from './pauses.ts';
 import { isInScope, seenSince } from './processors.ts';
+import { RateLimits, type StoredRate } from './rates.ts';
 import type {
   Candidate,
   Change,
@@ -115,17 +116,19 @@ export class ClaimPlan {
   readonly #limit: number;
   readonly #state: ClaimState;
   readonly #room: Room;
+  readonly #rates: RateLimits;
   readonly #budget = new Budget();
   #claimed = 0;
   #parked = 0;
   #takesSuspects: boolean;
   #isDone = false;
 
-  constructor(request: NumberedClaim, limit: number, state: ClaimState) {
+  constructor(request: NumberedClaim, limit: number, state: ClaimState, rates: readonly StoredRate[] = []) {
     this.#request = request;
     this.#limit = limit;
     this.#state = { ...state, pauses: lastingPauses(state.pauses, request.now) };
     this.#room = new Room(request);
+    this.#rates = new RateLimits(request, rates);
     this.#takesSuspects = !state.isSuspectRunning;
   }
 
@@ -142,13 +145,21 @@ export class ClaimPlan {
       includeSuspects: this.#takesSuspects,
       // Twice as many after each round that only parked, so that a long queue does not take a round for each event.
       limit: Math.max(this.#limit - this.#claimed, this.#parked),
-      pauses: this.#state.pauses,
+      closed: [...this.#state.pauses, ...this.#rates.full],
       handledSince,
     };
   }
 
   get isCutShort(): boolean {
     return this.#parked >= PARK_BATCH || this.#budget.isSpent;
+  }
+
+  get freeAt(): number | null {
+    return this.#rates.freeAt;
+  }
+
+  begun(): readonly Change[] {
+    return this.#rates.begun();
   }
 
   /** Save both before you load the next round, which then finds their entities leased. */
@@ -161,7 +172,7 @@ export class ClaimPlan {
       if (this.#claimed === this.#limit) break;
       // Suspects run one at a time, so that a crash has one culprit.
       if (isSuspect(event) && !this.#takesSuspects) continue;
-      if (!this.#room.isFor(event.type)) continue;
+      if (!this.#room.isFor(event.type) || !this.#rates.isFor(event)) continue;
       madeProgress = true;
       const queue = event.entity === null ? null : JSON.stringify([event.endpoint, event.entity]);
       if (this.#request.ordered && queue !== null && (entities.has(queue) || mustWait(event))) {
@@ -174,6 +185,7 @@ export class ClaimPlan {
       claimed.push(event);
       this.#claimed += 1;
       this.#room.take(event.type);
+      this.#rates.take(event);
       if (queue !== null) entities.add(queue);
       if (isSuspect(event)) this.#takesSuspects = false;
     }

@@ -9,6 +9,11 @@ export interface EndpointType {
   readonly type: string;
 }
 
+/** A type whose events no claim may take now. With `but`, stands for all types except these. */
+export interface ClosedLane extends EndpointType {
+  readonly but?: readonly string[];
+}
+
 /** A paused type, and the operator who paused it; `processor` if a handler did. */
 export interface StoredPause extends EndpointType {
   readonly since: Date;
@@ -73,24 +78,29 @@ export function hasEnded({ until }: StoredPause, now: number): boolean {
 export const LONGEST_OF_LANE = { endpoint: LONGEST_ENDPOINT, type: 150 } as const;
 
 export function isPaused(
-  pauses: readonly EndpointType[],
+  pauses: readonly ClosedLane[],
   { endpoint, type }: { readonly endpoint: string; readonly type: string | null },
 ): boolean {
-  return pauses.some((pause) => pause.endpoint === endpoint && pause.type === type);
+  return pauses.some((pause) => pause.endpoint === endpoint && isMeant(pause, type));
+}
+
+function isMeant({ type, but }: ClosedLane, other: string | null): boolean {
+  return but === undefined ? type === other : other !== null && !but.includes(other);
 }
 
 export function pausedAt(pauses: readonly EndpointType[], endpoint: string): readonly string[] {
   return pauses.filter((pause) => pause.endpoint === endpoint).map(({ type }) => type);
 }
 
-export function openLanes(pauses: readonly EndpointType[], lanes: readonly EndpointType[]): readonly EndpointType[] {
+export function openLanes(pauses: readonly ClosedLane[], lanes: readonly EndpointType[]): readonly EndpointType[] {
   return lanes.filter((lane) => !isPaused(pauses, lane));
 }
 
-export function pausesIn(pauses: readonly EndpointType[], { endpoints, types }: Scope): boolean {
+export function pausesIn(pauses: readonly ClosedLane[], { endpoints, types }: Scope): boolean {
   return pauses.some(
-    ({ endpoint, type }) =>
-      (endpoints === '*' || endpoints.includes(endpoint)) && (types === '*' || types.includes(type)),
+    (pause) =>
+      (endpoints === '*' || endpoints.includes(pause.endpoint)) &&
+      (types === '*' || types.some((type) => isMeant(pause, type))),
   );
 }
 

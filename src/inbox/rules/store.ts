@@ -1,6 +1,7 @@
 import type { Instant } from '../../events/instant.ts';
 import type { DeadReason, EventKey, EventState } from '../event.ts';
-import type { AskedPause, StoredPause } from '../rules/pauses.ts';
+import type { AskedPause, ClosedLane, StoredPause } from '../rules/pauses.ts';
+import type { RatesAsked, StoredRate } from '../rules/rates.ts';
 import type {
   Attempt,
   AttemptError,
@@ -36,7 +37,9 @@ export interface Store<M extends Mode> {
   /** `true` if some events up to `upTo` are left. */
   indexNew(now: number, upTo: number): Answer<M, boolean>;
   claimState(): Answer<M, ClaimState>;
-  /** The longest due first. Leaves out parked events and paused types. */
+  /** Of all endpoints with due events for `*`. The caller waits for no other lock while it holds theirs. */
+  rates(request: RatesAsked): Answer<M, readonly StoredRate[]>;
+  /** The longest due first. Leaves out parked events and closed lanes. */
   due(request: DueAsked): Answer<M, DueEvents>;
   eventToRun(key: EventKey): Answer<M, EventToRun | undefined>;
   /** Returns as many, in their order. */
@@ -128,7 +131,7 @@ export interface DueAsked extends Pick<ClaimRequest, 'endpoints' | 'types' | 'no
   /** suspects are events that were running when their process crashed */
   readonly includeSuspects: boolean;
   readonly limit: number;
-  readonly pauses: readonly StoredPause[];
+  readonly closed: readonly ClosedLane[];
   readonly handledSince: number;
 }
 
@@ -228,7 +231,8 @@ export type Change =
   | { readonly kind: 'unparked'; readonly seqs: readonly number[] }
   | { readonly kind: 'type paused'; readonly asked: AskedPause }
   /** deletes the pauses whose end has passed */
-  | { readonly kind: 'pauses ended'; readonly now: number };
+  | { readonly kind: 'pauses ended'; readonly now: number }
+  | { readonly kind: 'attempts begun'; readonly rate: StoredRate };
 
 export type NewStep = Pick<DoneStep, 'name' | 'result'>;
 

@@ -5,6 +5,7 @@ import { isSuspect } from './claim.ts';
 import type { Gauge } from './counted.ts';
 import { isBefore } from './entity-order.ts';
 import { isPaused, lastingPauses, type StoredPause } from './pauses.ts';
+import { freeAt, type Rate, type StoredRate } from './rates.ts';
 import { seenSince, wasSeenAfter } from './processors.ts';
 import type { ClaimState, Front, Queue, QueuedEvent } from './store.ts';
 
@@ -22,6 +23,8 @@ export type Wait =
   | { readonly reason: 'later'; readonly dueAt: Date; readonly waiting: Gauge }
   /** A process died while it handled the event. Such events are handled one at a time, and another one is running. */
   | { readonly reason: 'suspect'; readonly waiting: Gauge }
+  /** Attempts of its type may begin only at a rate, and the next one may begin at `freeAt`. */
+  | { readonly reason: 'rate'; readonly rate: Rate; readonly freeAt: Date; readonly waiting: Gauge }
   /** A processor will claim the event next. `lastSeen`: when such a processor was last seen. */
   | { readonly reason: 'next'; readonly lastSeen: Date; readonly waiting: Gauge }
   /** An operator discarded the event. */
@@ -115,7 +118,11 @@ interface Loader {
   readonly blocker: (seq: number) => EventSummary | undefined;
 }
 
-export function planWaits(events: readonly (WaitingEvent | undefined)[], state: ClaimState, now: number): WaitPlan {
+export interface WaitState extends ClaimState {
+  readonly rates: readonly StoredRate[];
+}
+
+export function planWaits(events: readonly (WaitingEvent | undefined)[], state: WaitState, now: number): WaitPlan {
   const places = new Map<string, PlaceInQueue>();
   const blockers = new Set<number>();
   const explain = (loader: Loader) => events.map((event) => event && whyWaiting(event, state, now, loader));
@@ -169,7 +176,7 @@ function gaugeOf({ all, handled }: CountBehind = { all: 0, handled: 0 }): Gauge 
   return { count: Math.min(handled, COUNTED), more: all > COUNTED };
 }
 
-function whyWaiting(event: WaitingEvent, state: ClaimState, now: number, loader: Loader): Wait | null {
+function whyWaiting(event: WaitingEvent, state: WaitState, now: number, loader: Loader): Wait | null {
   const { at, waiting } = loader;
   switch (event.state) {
     case 'processed':
@@ -188,7 +195,7 @@ function whyWaiting(event: WaitingEvent, state: ClaimState, now: number, loader:
 
 function whyPending(
   event: WaitingEvent,
-  { pauses: all, isSuspectRunning }: ClaimState,
+  { pauses: all, isSuspectRunning, rates }: WaitState,
   now: number,
   { at, waiting, blocker }: Loader,
 ): Wait | null {
@@ -214,6 +221,11 @@ function whyPending(
   const here = event.yields ? gaugeOf() : waiting(event, event);
   if (dueAt > now) return { reason: 'later', dueAt: at(dueAt), waiting: here };
   if (isSuspect(event) && isSuspectRunning) return { reason: 'suspect', waiting: here };
+  const full = rates.find((rate) => isPaused([rate], event) && freeAt(rate, now) > now);
+  if (full !== undefined) {
+    const { count, perMs } = full;
+    return { reason: 'rate', rate: { count, perMs }, freeAt: at(freeAt(full, now)), waiting: here };
+  }
   return { reason: 'next', lastSeen: at(lastSeen), waiting: here };
 
   function behind(seq: number, rest: Omit<Blocker, 'event'>): Wait | null {

@@ -10,7 +10,7 @@ import { oneLine } from '../../printable.ts';
 import { operationsOf } from '../operations-of.ts';
 import { pausedInWords } from '../pauses.ts';
 import { ACT_WORDS } from './act-words.ts';
-import { relative, age, bounded, latency, number } from './format.ts';
+import { relative, age, bounded, latency, number, plural } from './format.ts';
 
 const DEAD_REASONS = {
   failed: 'its handler failed in the last attempt',
@@ -101,6 +101,11 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
         'is waiting for its turn: a process ended while handling it, and such events are handled one ' +
           `at a time${behindIt(wait.waiting)}`,
       ];
+    case 'rate': {
+      const { count, perMs } = wait.rate;
+      const waits = `waits for the rate of its type: at most ${plural(count, 'attempt')} in ${perMs < 60_000 ? latency(perMs) : age(perMs)}`;
+      return [`${history(event) ?? 'has not been tried'}; ${waits}${behindIt(wait.waiting)}`];
+    }
     case 'next': {
       const seen = `is due, and a processor that handles ${typeOf(event)} last reported ${relative(wait.lastSeen, now)}`;
       return [`${history(event) ?? 'has not been tried'}; ${seen}${behindIt(wait.waiting)}`];
@@ -129,6 +134,8 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
       return [`due ${relative(wait.dueAt, now)}`];
     case 'suspect':
       return ['waiting for its turn'];
+    case 'rate':
+      return ['waiting for the rate of its type'];
     case 'next':
       return ['due now'];
     case 'discarded':

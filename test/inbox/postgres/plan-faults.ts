@@ -3,7 +3,16 @@ import { BEGIN } from '../../../src/inbox/postgres/driver/database.ts';
 import { tableNames, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
 
 /** Small tables may be read whole. The slots' plan uses their numbers. */
-const SMALL = new Set<string>(['migrations', 'handling', 'processors', 'pauses', 'clock', 'progress', 'rejected']);
+const SMALL = new Set<string>([
+  'migrations',
+  'handling',
+  'processors',
+  'pauses',
+  'rates',
+  'clock',
+  'progress',
+  'rejected',
+]);
 const LARGE = tableNames.filter((name) => !SMALL.has(name));
 
 export async function plansOf(pool: Pool, texts: Iterable<string>): Promise<ReadonlyMap<string, readonly string[]>> {

@@ -3,12 +3,11 @@ import { expect, it } from 'vitest';
 import { eventStates } from '../../../src/inbox/event.ts';
 import { isBefore } from '../../../src/inbox/rules/entity-order.ts';
 import { PRESENT_MS } from '../../../src/inbox/rules/processors.ts';
-import type { ClaimState } from '../../../src/inbox/rules/store.ts';
-import { COUNTED_BEHIND, planWaits, type WaitingEvent } from '../../../src/inbox/rules/waiting.ts';
+import { COUNTED_BEHIND, planWaits, type WaitingEvent, type WaitState } from '../../../src/inbox/rules/waiting.ts';
 import { summary } from '../../ops/page/stub-visit.ts';
 
 const NOW = 2 * PRESENT_MS;
-const IDLE = { pauses: [], isSuspectRunning: false };
+const IDLE = { pauses: [], rates: [], isSuspectRunning: false };
 const waiting = (parts: Partial<WaitingEvent> = {}): WaitingEvent => ({
   seq: 5,
   endpoint: 'default',
@@ -27,7 +26,7 @@ const waiting = (parts: Partial<WaitingEvent> = {}): WaitingEvent => ({
 });
 const front = (seq: number, ns: number) => ({ seq, type: 'order.created', created: { ms: 5, ns } });
 const planOf = (event: WaitingEvent, state = IDLE) => planWaits([event], state, NOW);
-const waitsOf = (all: readonly WaitingEvent[], state: ClaimState = IDLE) => {
+const waitsOf = (all: readonly WaitingEvent[], state: WaitState = IDLE) => {
   const plan = planWaits(all, state, NOW);
   const counts = plan.places.map(() => ({ all: 3, handled: 2 }));
   return plan.waits(counts, [summary({ seq: 4 }), summary({ seq: 11 })]);
@@ -50,6 +49,7 @@ const events = fc.record({
 });
 const states = fc.record({
   pauses: fc.constantFrom([], [{ endpoint: 'a', type: 'order.ready', since: new Date(0), actor: 'ada', reason: null }]),
+  rates: fc.constant([]),
   isSuspectRunning: fc.boolean(),
 });
 

@@ -1,5 +1,6 @@
 import { countChange, logColumn } from '../../rules/attempt.ts';
 import { handlersPauseWrites, PAUSE_COLUMNS, pauseOf, type PauseRow } from '../../rules/pauses.ts';
+import { rateWrite } from '../../rules/rates.ts';
 import type { Change, RunningEvent } from '../../rules/store.ts';
 import { contentColumns } from '../sql/records.ts';
 import { given, hasRows, lists, writeTogether, type Write } from '../sql/statements.ts';
@@ -39,6 +40,7 @@ export async function applyChanges(transaction: Transaction, changes: readonly C
   ];
   const alone: readonly Write[] = [
     ...of('lease renewed').map(({ lease, until }) => moves.renew([lease], until, false)),
+    ...of('attempts begun').map(({ rate }) => rateWrite(t.rates, rate)),
     ...of('late error').map((change) => lateError(t, change)),
     // By itself, because it has a WITH.
     moves.toDead(

@@ -59,10 +59,10 @@ interface Sources {
 /** `null` if nothing can be due. */
 async function sourcesOf(
   transaction: Transaction,
-  { endpoints, types, except, pauses }: Pick<DueAsked, 'endpoints' | 'types' | 'except' | 'pauses'>,
+  { endpoints, types, except, closed }: Pick<DueAsked, 'endpoints' | 'types' | 'except' | 'closed'>,
 ): Promise<Sources | null> {
   const every = `(${distinctEndpoints(transaction.t.queue, READY, 'endpoint, type')}) AS ends`;
-  if (endpoints === '*' && !pausesIn(pauses, { endpoints, types })) {
+  if (endpoints === '*' && !pausesIn(closed, { endpoints, types })) {
     if (types === '*' && except.length === 0) return { endpoints: every, lanes: null, values: [] };
     if (types !== '*') {
       const lanes = `(SELECT ends.endpoint, wanted.type FROM ${every} CROSS JOIN unnest($5::text[]) AS wanted (type)) AS lanes`;
@@ -70,12 +70,12 @@ async function sourcesOf(
     }
   }
   const ready = [...new Set(await readyEndpoints(transaction, endpoints))];
-  // Paused and full types are skipped by name, however many of their events wait.
+  // Closed and full types are skipped by name, however many of their events wait.
   const isWhole = (endpoint: string): boolean =>
-    types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types });
+    types === '*' && except.length === 0 && !pausesIn(closed, { endpoints: [endpoint], types });
   const whole = ready.filter(isWhole);
   const others = ready.filter((endpoint) => !isWhole(endpoint));
-  const open = openLanes(pauses, await lanesOf(transaction, others, types)).filter(
+  const open = openLanes(closed, await lanesOf(transaction, others, types)).filter(
     ({ type }) => !except.includes(type),
   );
   if (whole.length === 0 && open.length === 0) return null;

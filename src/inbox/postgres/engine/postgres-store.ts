@@ -26,6 +26,7 @@ import { rowOf, type Tables } from '../sql/tables.ts';
 import { applyChanges } from './apply-changes.ts';
 import { dueEvents, dueFacts } from './due-events.ts';
 import { front, holding, nextColumns, nextOf, type NextColumns } from './entity-queue.ts';
+import { lockedRates } from './rates.ts';
 import { claimLocks, type Reading, type Transaction } from './transaction.ts';
 
 /** Times are those of the database's clock. */
@@ -40,6 +41,7 @@ export function postgresStore(transaction: Transaction): Store<'async'> {
     indexNew: async () => false,
     startClaim: (request) => startClaim(transaction, request),
     claimState: () => claimState(transaction),
+    rates: (request) => lockedRates(transaction, request),
     due: (request) => dueEvents(transaction, request),
     eventToRun: (key) => eventToRun(transaction, key),
     lease: (events, claim) => lease(transaction, events, claim),

@@ -11,6 +11,7 @@ import {
   type WaitingRow,
 } from '../../rules/waiting.ts';
 import { seenSince } from '../../rules/processors.ts';
+import { ratesAt } from '../engine/rates.ts';
 import type { OperatorTables } from '../../operator/sql.ts';
 import {
   bothInOrder,
@@ -43,8 +44,15 @@ export function waits({ store, ask }: Access, { dialect }: OperatorTables): Wait
       ask(() =>
         store.read(async (reading) => {
           const since = seenSince(toDatabase(now));
-          const [state, events] = await Promise.all([claimState(reading), eventsOf(reading, keys, since)]);
-          const plan = planWaits(events, state, toDatabase(now));
+          const [state, rates, events] = await Promise.all([
+            claimState(reading),
+            ratesAt(
+              reading,
+              keys.map(({ endpoint }) => endpoint),
+            ),
+            eventsOf(reading, keys, since),
+          ]);
+          const plan = planWaits(events, { ...state, rates }, toDatabase(now));
           const [counts, blockers] = await Promise.all([
             plan.places.length === 0 ? [] : countsBehind(reading, plan.places, since),
             summariesOf({ toDatabase, toCaller, rows: rowsIn(reading.session) }, dialect, plan.blockers),

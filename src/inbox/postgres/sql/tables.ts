@@ -32,6 +32,7 @@ export const tableNames = [
   'marks',
   'event_acts',
   'pauses',
+  'rates',
 ] as const;
 
 type TableName = (typeof tableNames)[number];

@@ -2,6 +2,7 @@ import type { SyncStore } from '../../queue-operations.ts';
 import { isCommittedAlone, foundCrash, countChange, logColumn } from '../../rules/attempt.ts';
 import { isAmong } from '../../rules/processors.ts';
 import { handlersPauseWrites, isPaused, openLanes, pausesIn } from '../../rules/pauses.ts';
+import { rateOf, ratesIn, rateWrite } from '../../rules/rates.ts';
 import {
   NOTHING_NEXT,
   type Candidate,
@@ -63,6 +64,10 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
     newestSeq: () => newestSeq(database),
     indexNew: (now, upTo) => indexNew(statements, now, upTo),
     claimState,
+    rates({ endpoints: asked, types }) {
+      const endpoints = readyEndpoints(statements, asked);
+      return ratesIn(endpoints, types, queue.rates.all({ endpoints: JSON.stringify(endpoints) }).map(rateOf));
+    },
     startClaim({ now, lostClaims, expiredBy: by, limit, onlyFor, handledSince }) {
       const expired =
         onlyFor === undefined ? queue.ranOut.all({ by, limit }) : queue.ranOutBefore.all({ by, limit, ...onlyFor });
@@ -174,31 +179,36 @@ function apply(statements: NamedStatements, change: Change): void {
       break;
     case 'type paused': {
       const known = pausesOf(statements).find((pause) => isPaused([pause], change.asked)) ?? null;
-      for (const { text, values } of handlersPauseWrites(PAUSE_TABLES, known, change.asked)) {
-        statement(database, text).run(Object.fromEntries(values.map((value, at) => [at + 1, value])));
-      }
+      for (const each of handlersPauseWrites(PAUSE_TABLES, known, change.asked)) write(database, each);
       break;
     }
     case 'pauses ended':
       queue.endPauses.run({ now: change.now });
       break;
+    case 'attempts begun':
+      write(database, rateWrite('hookbox_rates', change.rate));
+      break;
   }
+}
+
+function write(database: SqliteDatabase, { text, values }: { text: string; values: readonly unknown[] }): void {
+  statement(database, text).run(Object.fromEntries(values.map((value, at) => [at + 1, value])));
 }
 
 /** One search of an index for each endpoint and type. */
 function dueRows(
   statements: NamedStatements,
-  { endpoints, types, except, now, includeSuspects, limit, pauses }: DueAsked,
+  { endpoints, types, except, now, includeSuspects, limit, closed }: DueAsked,
 ): CandidateRow[][] {
   const { queue } = statements;
   const parameters = { now, suspects: includeSuspects ? 1 : 0, limit };
   return [...new Set(readyEndpoints(statements, endpoints))].flatMap((endpoint) => {
-    const isWhole = types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types });
+    const isWhole = types === '*' && except.length === 0 && !pausesIn(closed, { endpoints: [endpoint], types });
     if (isWhole) return [queue.dueOfEndpoint.all({ ...parameters, endpoint })];
-    // Paused types are skipped by name, however many of their events wait.
+    // Closed lanes are skipped by name, however many of their events wait.
     const named = types === '*' ? readyTypesBut(statements, endpoint, except) : [...new Set(types)];
     const open = openLanes(
-      pauses,
+      closed,
       named.map((type) => ({ endpoint, type })),
     );
     return open.map((lane) => queue.dueOfType.all({ ...parameters, ...lane }));

@@ -11,6 +11,7 @@ import {
   type WaitingRow,
 } from '../../rules/waiting.ts';
 import { isAmong, seenSince } from '../../rules/processors.ts';
+import { rateOf } from '../../rules/rates.ts';
 import type { Queue } from '../../rules/store.ts';
 import { frontOf, holdingTypesOf, pausesOf, handledTypesOf } from '../engine/entity-queue.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
@@ -47,7 +48,9 @@ export function waits(access: Access): Waits {
       return readTogether(database, () => {
         const isSuspectRunning = statements.queue.runningSuspect.get() !== undefined;
         const events = eventsOf(statements, keys, seenSince(now));
-        const plan = planWaits(events, { pauses: pausesOf(statements), isSuspectRunning }, now);
+        const endpoints = JSON.stringify(keys.map(({ endpoint }) => endpoint));
+        const rates = statements.queue.rates.all({ endpoints }).map(rateOf);
+        const plan = planWaits(events, { pauses: pausesOf(statements), rates, isSuspectRunning }, now);
         const taken = remembered((endpoint: string) => handledTypesOf(statements, endpoint, seenSince(now)));
         const counts = plan.places.map((place) => countBehind(database, place, taken(place.endpoint)));
         const blockers = rowsOf<SummaryRow>(database, summariesBySeq(sqlite, plan.blockers));

@@ -4,6 +4,7 @@ import type { FoundCrash } from '../../rules/attempt.ts';
 import { foldTypes, hasOwnType, NamedTypes, minuteOf, Tally } from '../../rules/counted.ts';
 import { YIELDING_BATCH } from '../../rules/entity-order.ts';
 import type { PauseRow } from '../../rules/pauses.ts';
+import { RATE_COLUMNS, type RateRow } from '../../rules/rates.ts';
 import type { ParkedEvent, WaitingEvent, HandledType } from '../../rules/processors.ts';
 import type { SizedEvent } from '../../rules/store.ts';
 import { prepareMoves, BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
@@ -181,6 +182,9 @@ function prepareQueueStatements(database: SqliteDatabase) {
     leaseOfEntity: prepare<object>(`SELECT 1 FROM ${ENTITY_LEASED} LIMIT 1`),
     handledTypes: prepare<{ type: string }>(HANDLED_TYPES),
     pauses: prepare<PauseRow>("SELECT * FROM hookbox_pauses WHERE endpoint >= ''"),
+    rates: prepare<RateRow>(`
+      SELECT ${RATE_COLUMNS} FROM hookbox_rates WHERE endpoint IN (SELECT value FROM json_each(:endpoints))
+    `),
     lastSeen: prepare<{ at: number | null }>(`
       SELECT max(seen_ms) AS at FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND type IN (:type, '*')
     `),
