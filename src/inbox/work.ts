@@ -1,5 +1,4 @@
 import type { EventKey, IncomingEvent, DeadReason } from './event.ts';
-import type { Rates } from './rules/rates.ts';
 import type { SqliteDatabase } from './sqlite/opening/database.ts';
 
 /** The right of one processor to run the handler of one event for a limited time. Each claim has a larger fence. */
@@ -19,6 +18,17 @@ export interface Scope {
 }
 
 export const EVERYTHING: Scope = { endpoints: '*', types: '*' };
+
+/** How often attempts of a type may begin, over all processes of the inbox. */
+export interface Rate {
+  /** How many attempts may begin in any span of `perMs`: 1 to 1,000,000. */
+  readonly count: number;
+  /** The length of the span, in milliseconds: at most 86,400,000 (one day). */
+  readonly perMs: number;
+}
+
+/** By type; `'*'` for all types without their own handler together. */
+export type Rates = Readonly<Record<string, Rate>>;
 
 /** A processor's request for events. */
 export interface ClaimRequest extends Scope {

@@ -2,9 +2,8 @@ import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../events/own-events.ts';
 import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
-import type { DefaultDatabase } from '../inbox/work.ts';
+import type { DefaultDatabase, Rate, Rates } from '../inbox/work.ts';
 import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/attempt.ts';
-import type { Rate, Rates } from '../inbox/rules/rates.ts';
 import {
   definedIn,
   assertOption,

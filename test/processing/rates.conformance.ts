@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { Rates } from '../../src/inbox/rules/rates.ts';
-import type { ClaimRequest, Settlement } from '../../src/inbox/work.ts';
+import type { ClaimRequest, Rates, Settlement } from '../../src/inbox/work.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { claimOne, inbox, LEASE_MS, openers, PROCESSED, type Parts } from './inbox-under-test.ts';
 

@@ -94,9 +94,10 @@ describe('a handler with a rate', () => {
     await clock.advance(150);
     await first.close();
     await clock.advance(3 * 3_600_000);
-    await using again = await started(handlers, { inbox, clock });
+    const again = await started(handlers, { inbox, clock });
     await store(inbox, ...many(100, 100));
     await clock.advance(1_000);
+    await again.close();
     expect(starts.length).toBe(200);
     expectKept(starts, RATE);
   });

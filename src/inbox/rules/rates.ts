@@ -1,16 +1,5 @@
-import type { Scope } from '../work.ts';
+import type { Rate, Rates, Scope } from '../work.ts';
 import type { ClosedLane } from './pauses.ts';
-
-/** How often attempts of a type may begin, over all processes of the inbox. */
-export interface Rate {
-  /** How many attempts may begin in any span of `perMs`: 1 to 1,000,000. */
-  readonly count: number;
-  /** The length of the span, in milliseconds: at most 86,400,000 (one day). */
-  readonly perMs: number;
-}
-
-/** By type; `'*'` for all types without their own handler together. */
-export type Rates = Readonly<Record<string, Rate>>;
 
 /** How many attempts began at a time, or shortly before it. */
 type Start = readonly [at: number, count: number];

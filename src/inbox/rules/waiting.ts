@@ -1,11 +1,12 @@
 import type { Instant } from '../../events/instant.ts';
 import type { EventKey, EventState } from '../event.ts';
 import type { EventSummary } from '../operator/search.ts';
+import type { Rate } from '../work.ts';
 import { isSuspect } from './claim.ts';
 import type { Gauge } from './counted.ts';
 import { isBefore } from './entity-order.ts';
 import { isPaused, lastingPauses, type StoredPause } from './pauses.ts';
-import { freeAt, type Rate, type StoredRate } from './rates.ts';
+import { freeAt, type StoredRate } from './rates.ts';
 import { seenSince, wasSeenAfter } from './processors.ts';
 import type { ClaimState, Front, Queue, QueuedEvent } from './store.ts';
 
