@@ -36,6 +36,8 @@ export interface QueueLimits {
   readonly maxWaitingBytes: number;
   /** how many groups may be committed at once; two unless set */
   readonly mostUnderWay?: number;
+  /** how many jobs a group may have; 512 unless set */
+  readonly maxGroup?: number;
 }
 
 /** A commit must not grow with the queue, because its jobs wait for it. */
@@ -225,8 +227,9 @@ export class GroupCommit<Job> {
   #takeGroup(): Waiting<Job>[] {
     let bytes = 0;
     let count = 0;
+    const most = this.#limits.maxGroup ?? MAX_GROUP;
     for (const job of this.#waiting) {
-      if (count === MAX_GROUP || (count > 0 && bytes + job.bytes > MAX_GROUP_BYTES)) break;
+      if (count === most || (count > 0 && bytes + job.bytes > MAX_GROUP_BYTES)) break;
       bytes += job.bytes;
       count += 1;
     }

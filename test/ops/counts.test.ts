@@ -66,7 +66,7 @@ describe('coarsening', () => {
       database: () => database,
       write: async (work) => {
         const before = changes.get() ?? 0;
-        const result = database.transaction(() => work({ database } as unknown as Statements, 0))();
+        const result = database.transaction(() => work({ database } as unknown as Statements, 0, () => false))();
         perTransaction.push((changes.get() ?? 0) - before);
         return result;
       },

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { prunableStates } from '../../src/inbox/event.ts';
 import { noteOutOfOrder } from '../../src/inbox/operator/finding/indexes.ts';
-import { runNow } from '../../src/inbox/operation.ts';
 import { rowsOf, sqlite } from '../../src/inbox/sqlite/operator/access.ts';
 import * as ops from '../../src/ops/index.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
@@ -42,7 +41,7 @@ async function plansOf(work: Work, analysed = false, prepare?: (database: Databa
 
 const lookingFor: Work = async (inbox, database) => {
   await busyShop({ inbox, ...sqliteShop(database) }, 60);
-  runNow(noteOutOfOrder({ rows: (asked) => rowsOf(database, asked) }, sqlite, 20, 30));
+  await noteOutOfOrder({ rows: (asked) => rowsOf(database, asked) }, sqlite, 20, 30);
   while ((await operationsOf(inbox).indexNew(20)) !== 0);
   for (const filter of everyFilter()) {
     const page = await ops.listEvents(inbox, filter, { limit: 3 });

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { noteOutOfOrder } from '../../src/inbox/operator/finding/indexes.ts';
-import { runNow } from '../../src/inbox/operation.ts';
 import { rowsOf, sqlite } from '../../src/inbox/sqlite/operator/access.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
@@ -48,7 +47,7 @@ testSearchPage('a page in SQLite', async () => {
         .pluck()
         .all(since.getTime(), until.getTime()),
     noteOutOfOrder: async (first, last) =>
-      runNow(noteOutOfOrder({ rows: (asked) => rowsOf(database, asked) }, sqlite, first, last)),
+      noteOutOfOrder({ rows: (asked) => rowsOf(database, asked) }, sqlite, first, last),
     [Symbol.asyncDispose]: () => inbox.close(),
   };
 });

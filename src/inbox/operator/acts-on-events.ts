@@ -19,7 +19,6 @@ import type { TimeSlice } from '../rules/budget.ts';
 import { authorOf, type ActResult, type Acts } from './acts.ts';
 import { actedEvents, addLine } from './audit.ts';
 import { keyText } from './finding/conditions.ts';
-import { wait, type Operation } from '../operation.ts';
 import { byTables, keyedEvents, type OperatorTables, type OperatorTransaction } from './sql.ts';
 import { actedInOrder, listedEvents, selectActed } from './summaries.ts';
 
@@ -38,21 +37,21 @@ export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
         refuseTooManyBytes(keys, sum?.bytes ?? 0);
       }
       const report = await tables.change(
-        function* (tx) {
+        async (tx) => {
           const by = byTables(author)(tx);
-          const known = yield* wait(
-            tx.rows<EventKey & { seq: number }>(keyed('events.seq, events.id, events.endpoint', keys)),
+          const known = await tx.rows<EventKey & { seq: number }>(
+            keyed('events.seq, events.id, events.endpoint', keys),
           );
           const seqs = new Map(known.map((event) => [keyText(event), event.seq]));
           const acting = { requested: askedByKey(act, force, states), entity, now: by.now };
-          const { results, moves } = yield* actOn(
+          const { results, moves } = await actOn(
             tx,
             keys.map((key) => seqs.get(keyText(key)) ?? 0),
             acting,
             MOST_KEYS,
           );
           const report = reportOf(keys, results);
-          const audit = yield* addLine(tx, act, by, auditedTarget(keys, force), report.counts);
+          const audit = await addLine(tx, act, by, auditedTarget(keys, force), report.counts);
           tx.later(
             actedEvents(
               tx.dialect,
@@ -75,37 +74,37 @@ export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
  * @param limit - the number of events that are read, and then moved
  * @param slice - may end the work early, after at least one event
  */
-export function* actOn(
+export async function actOn(
   tx: OperatorTransaction,
   seqs: readonly number[],
   acting: Acting,
   limit: number,
   slice?: TimeSlice,
-): Operation<ActsPlan> {
+): Promise<ActsPlan> {
   const results: ActResult[] = [];
   const moves: EventMove[] = [];
-  yield* wait(tx.hold(seqs));
+  await tx.hold(seqs);
   while (results.length < seqs.length) {
     const next = seqs.slice(results.length, results.length + limit);
-    const rows = nextBatch(actedInOrder(next, yield* wait(tx.rows(selectActed(tx.dialect, next)))), limit);
-    const plan = planActs(rows, yield* readBodies(tx, bodiesToRead(rows, acting)), acting, slice);
-    yield* wait(tx.move(plan.moves, acting.now));
+    const rows = nextBatch(actedInOrder(next, await tx.rows(selectActed(tx.dialect, next))), limit);
+    const plan = planActs(rows, await readBodies(tx, bodiesToRead(rows, acting)), acting, slice);
+    await tx.move(plan.moves, acting.now);
     countMoves(tx.counts, plan.moves);
     results.push(...plan.results);
     moves.push(...plan.moves);
     if (slice?.isOver() === true) break;
   }
   const left = queuesToAdvance(moves);
-  if (left.length > 0) yield* wait(tx.advance(left, acting.now));
+  if (left.length > 0) await tx.advance(left, acting.now);
   return { results, moves };
 }
 
-function* readBodies(
+async function readBodies(
   { dialect, rows }: OperatorTransaction,
   seqs: readonly number[],
-): Operation<ReadonlyMap<number, Uint8Array>> {
+): Promise<ReadonlyMap<number, Uint8Array>> {
   if (seqs.length === 0) return new Map();
   const text = `SELECT events.seq, events.body FROM ${listedEvents(dialect)} WHERE events.body IS NOT NULL`;
-  const found = yield* wait(rows<{ seq: number; body: Uint8Array }>({ text, values: [seqs] }));
+  const found = await rows<{ seq: number; body: Uint8Array }>({ text, values: [seqs] });
   return new Map(found.map(({ seq, body }) => [seq, body]));
 }

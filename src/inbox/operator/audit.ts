@@ -2,7 +2,6 @@ import { ConfigurationError } from '../../errors.ts';
 import type { EventKey } from '../event.ts';
 import { nameOf, type Author, type By } from './acts.ts';
 import { LONGEST_TEXT, pageBounds, type PageRequest } from './search.ts';
-import { wait, type Operation } from '../operation.ts';
 import {
   actingBy,
   type Clock,
@@ -92,8 +91,8 @@ export function audit(tables: OperatorTables): Audit {
   return {
     note: async (act, by, filter, counts) => noteLine(tables, act, actingBy(by), filter, counts),
     async recount(seq, counts) {
-      await tables.change(function* (tx) {
-        yield* wait(tx.rows(recountedLine(t, seq, counts)));
+      await tables.change(async (tx) => {
+        await tx.rows(recountedLine(t, seq, counts));
       });
     },
     async lines(request) {
@@ -154,18 +153,18 @@ export function noteLine(
   return tables.change((tx) => addLine(tx, act, author(tx), filter, counts));
 }
 
-export function* addLine(
+export async function addLine(
   { dialect: { t, returningSeq }, rows }: OperatorTransaction,
   act: string,
   { actor, via, reason, now }: Author,
   filter: unknown,
   counts: AuditLine['counts'],
-): Operation<number> {
+): Promise<number> {
   const text = `
     INSERT INTO ${t.audit} (at_ms, actor, via, act, reason, filter, counts) VALUES ($1, $2, $3, $4, $5, $6, $7)
     ${returningSeq}`;
   const values = [now, actor, via, act, reason, JSON.stringify(filter ?? null), JSON.stringify(counts)];
-  const [row] = yield* wait(rows<{ seq: number }>({ text, values }));
+  const [row] = await rows<{ seq: number }>({ text, values });
   return row?.seq ?? 0;
 }
 
@@ -174,10 +173,10 @@ export function recountedLine(t: Dialect['t'], seq: number, counts: AuditLine['c
 }
 
 /** Adds to the counts of a line, if the line exists. */
-export function* addToLine(tx: OperatorTransaction, seq: number, more: AuditLine['counts']): Operation<void> {
+export async function addToLine(tx: OperatorTransaction, seq: number, more: AuditLine['counts']): Promise<void> {
   const { t, forUpdate } = tx.dialect;
   const text = `SELECT counts FROM ${t.audit} WHERE seq = $1 ${forUpdate}`;
-  const [line] = yield* wait(tx.rows<{ counts: string }>({ text, values: [seq] }));
+  const [line] = await tx.rows<{ counts: string }>({ text, values: [seq] });
   if (line !== undefined) tx.later(recountedLine(t, seq, addCounts(countsIn(line.counts), more)));
 }
 

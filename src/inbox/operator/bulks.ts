@@ -24,7 +24,6 @@ import { actOn } from './acts-on-events.ts';
 import { authorOf, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
 import { actedEvents, addLine, recountedLine } from './audit.ts';
 import { assertFilter, filterTimes, pageBounds, type EventFilter } from './search.ts';
-import { wait, type Operation } from '../operation.ts';
 import {
   actingBy,
   byTables,
@@ -54,14 +53,14 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     for (let clearings = 0; clearings < MOST_CLEARINGS; clearings += 1) {
       const isFirst = clearings === 0;
       const cleared = await tables.change(
-        function* (tx) {
+        async (tx) => {
           const { now } = author(tx);
           const { fillingSince, previewedBefore, endedBefore } = oldBulks(now);
           if (isFirst) {
-            yield* wait(tx.rows({ text: giveUp, values: [fillingSince] }));
-            yield* wait(tx.rows({ text: cancelOld, values: [previewedBefore, now] }));
+            await tx.rows({ text: giveUp, values: [fillingSince] });
+            await tx.rows({ text: cancelOld, values: [previewedBefore, now] });
           }
-          return (yield* wait(tx.rows({ text: clear, values: [endedBefore, CLEARED_AT_ONCE] }))).length;
+          return (await tx.rows({ text: clear, values: [endedBefore, CLEARED_AT_ONCE] })).length;
         },
         { isRepeatable: true },
       );
@@ -77,10 +76,10 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
       const text = `
         INSERT INTO ${t.bulks} (act, state, force, filter, actor, reason, created_ms)
         VALUES ($1, 'filling', $2, $3, $4, $5, $6) RETURNING id`;
-      return tables.change(function* (tx) {
+      return tables.change(async (tx) => {
         const { actor, reason, now } = author(tx);
         const values = [act, force, JSON.stringify(filter), actor, reason, now];
-        const [row] = yield* wait(tx.rows<{ id: number }>({ text, values }));
+        const [row] = await tx.rows<{ id: number }>({ text, values });
         return row?.id ?? 0;
       });
     },
@@ -92,11 +91,11 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
       const selectKnown = `SELECT seq FROM ${t.bulk_events} WHERE bulk = $1 AND ${anyOf('seq', '$2', 'bigint')}`;
       const add = `INSERT INTO ${t.bulk_events} (bulk, seq) SELECT $1, value FROM ${list('$2', 'bigint')}`;
       const count = `UPDATE ${t.bulks} SET total = total + $2, breakdown = $3 WHERE id = $1`;
-      const isFilling = await tables.change(function* (tx) {
-        const [bulk] = yield* wait(tx.rows<BulkRow>({ text: filling, values: [id] }));
+      const isFilling = await tables.change(async (tx) => {
+        const [bulk] = await tx.rows<BulkRow>({ text: filling, values: [id] });
         if (bulk === undefined) return false;
-        const events = actedInOrder(seqs, yield* wait(tx.rows(selectActed(dialect, seqs))));
-        const known = yield* wait(tx.rows<{ seq: number }>({ text: selectKnown, values: [id, seqs] }));
+        const events = actedInOrder(seqs, await tx.rows(selectActed(dialect, seqs)));
+        const known = await tx.rows<{ seq: number }>({ text: selectKnown, values: [id, seqs] });
         const { added, breakdown } = planSnapshot(fillingOf(bulk), events, new Set(known.map(({ seq }) => seq)));
         tx.later(
           { text: add, values: [id, added] },
@@ -109,8 +108,8 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
 
     async sealBulk(id) {
       const text = `UPDATE ${t.bulks} SET state = 'previewed' WHERE ${FILLING} RETURNING ${columns}`;
-      const sealed = await tables.change(function* (tx) {
-        return bulkIn(yield* wait(tx.rows({ text, values: [id] })), tx);
+      const sealed = await tables.change(async (tx) => {
+        return bulkIn(await tx.rows({ text, values: [id] }), tx);
       });
       if (sealed === null) throw notFilling(id);
       return sealed;
@@ -160,40 +159,40 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     async cancelBulk(id, by) {
       const author = actingBy(by);
       const text = `UPDATE ${t.bulks} SET state = 'cancelled', ended_ms = $2 WHERE id = $1 RETURNING ${columns}`;
-      const cancelled = await tables.change(function* (tx): Operation<StoredBulk | null> {
-        const bulk = bulkIn(yield* wait(tx.rows(heldBulk(dialect, id))), tx);
+      const cancelled = await tables.change(async (tx): Promise<StoredBulk | null> => {
+        const bulk = bulkIn(await tx.rows(heldBulk(dialect, id)), tx);
         if (bulk === null || hasEnded(bulk)) return bulk;
         const by = author(tx);
-        yield* addLine(tx, 'cancel', by, { bulk: id }, { worked: bulk.worked, left: bulk.total - bulk.worked });
-        return bulkIn(yield* wait(tx.rows({ text, values: [id, by.now] })), tx);
+        await addLine(tx, 'cancel', by, { bulk: id }, { worked: bulk.worked, left: bulk.total - bulk.worked });
+        return bulkIn(await tx.rows({ text, values: [id, by.now] }), tx);
       });
       if (cancelled === null) throw unknownBulk(id);
       return cancelled;
     },
   };
 
-  function* advance(
+  async function advance(
     tx: OperatorTransaction,
     id: number,
     limit: number,
     author: Author,
     entity: EntityOf | undefined,
-  ): Operation<BulkStep> {
+  ): Promise<BulkStep> {
     const slice = tx.timeSlice();
-    const held = yield* wait(tx.rows(heldBulk(dialect, id)));
+    const held = await tx.rows(heldBulk(dialect, id));
     const bulk = bulkIn(held);
     if (bulk === null || hasEnded(bulk)) return { bulk: bulkIn(held, tx), moved: false };
     const start = planStart(bulk, author);
-    const audit = bulk.audit ?? (yield* addLine(tx, bulk.act, start.author, start.target, {}));
+    const audit = bulk.audit ?? (await addLine(tx, bulk.act, start.author, start.target, {}));
     // In Postgres, events before `reached` leave dead entries in the index while another transaction reads.
     const selectOpen = `
       SELECT seq FROM ${t.bulk_events}
       WHERE bulk = CAST($1 AS bigint) AND result IS NULL AND seq > (SELECT reached FROM ${t.bulks} WHERE id = $1)
       ORDER BY seq LIMIT CAST($2 AS bigint)`;
-    const rows = yield* wait(tx.rows<{ seq: number }>({ text: selectOpen, values: [id, limit + 1] }));
+    const rows = await tx.rows<{ seq: number }>({ text: selectOpen, values: [id, limit + 1] });
     const open = rows.map(({ seq }) => seq);
     const acting = actingOf(bulk, author, entity);
-    const { results, moves } = yield* actOn(tx, open.slice(0, limit), acting, bounds.actsAtOnce, slice);
+    const { results, moves } = await actOn(tx, open.slice(0, limit), acting, bounds.actsAtOnce, slice);
     const { actor, reason, started, worked, counts, state, ended } = planProgress(bulk, author, open, results);
     const save = `
       UPDATE ${t.bulks}
@@ -202,7 +201,7 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
       WHERE id = $1 RETURNING ${columns}`;
     const reached = open[results.length - 1] ?? null;
     const values = [id, actor, reason, audit, started, worked, JSON.stringify(counts), state, ended, false, reached];
-    const saved = yield* wait(tx.rows({ text: save, values }));
+    const saved = await tx.rows({ text: save, values });
     const note = `UPDATE ${t.bulk_events} SET result = $2 WHERE ${anyOf('seq', '$1', 'bigint')} AND bulk = $3`;
     for (const [result, of] of Map.groupBy(results.keys(), (at) => results[at])) {
       tx.later({ text: note, values: [of.map((at) => open[at]), result, id] });

@@ -2,7 +2,6 @@ import { MINUTE_MS, minutesApart, type CountRow, type CountTotal } from '../rule
 import { gaugesOf, selectGauges, type Gauges, type GaugesRow, type GaugeSources } from './gauges.ts';
 import { pinger } from '../ping.ts';
 import type { Abortable } from './search.ts';
-import { wait } from '../operation.ts';
 import { type Clock, type Dialect, type OperatorTables, type Reader, type Statement } from './sql.ts';
 import { SlicedWork } from './turns.ts';
 
@@ -109,8 +108,8 @@ export function counts(tables: OperatorTables, engine: CountEngine): Counts {
   const totalsOf = (rows: string): string => `SELECT ${summed} FROM (${rows}) AS counted GROUP BY 1, 2 ORDER BY 1, 2`;
   const append = (statements: (clock: Clock) => readonly Statement[]): Promise<void> =>
     tables.change(
-      function* (tx) {
-        for (const statement of statements(tx)) yield* wait(tx.rows(statement));
+      async (tx) => {
+        for (const statement of statements(tx)) await tx.rows(statement);
       },
       { whileRunning: { result: undefined } },
     );

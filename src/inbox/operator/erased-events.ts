@@ -14,7 +14,6 @@ import type { Author } from './acts.ts';
 import { actedEvents, addToLine } from './audit.ts';
 import { sizeOf } from './export.ts';
 import { namesIn } from './finding/bodies.ts';
-import { runAsync, wait, type Operation } from '../operation.ts';
 import {
   byTables,
   type Dialect,
@@ -31,13 +30,13 @@ export function readAbout(
   entity: string,
 ): Promise<readonly EventAbout[]> {
   const { dialect } = tables;
-  return tables.read(({ rows }) => runAsync(about({ dialect, rows }, seqs, entity)));
+  return tables.read(({ rows }) => about({ dialect, rows }, seqs, entity));
 }
 
-function* about(reading: Reading, seqs: readonly number[], entity: string): Operation<readonly EventAbout[]> {
-  const found = yield* wait(reading.rows<ErasableRow>(selectErasable(reading.dialect, seqs, entity)));
+async function about(reading: Reading, seqs: readonly number[], entity: string): Promise<readonly EventAbout[]> {
+  const found = await reading.rows<ErasableRow>(selectErasable(reading.dialect, seqs, entity));
   const unindexed = found.filter(({ isIndexed }) => !isIndexed);
-  return yield* among(reading, found, yield* namesInBodies(reading, 'events', unindexed), entity);
+  return among(reading, found, await namesInBodies(reading, 'events', unindexed), entity);
 }
 
 export function eraseSome(
@@ -46,19 +45,19 @@ export function eraseSome(
   { entity, audit, author }: { readonly entity: string; readonly audit: number; readonly author: Author },
 ): Promise<Erased & { readonly worked: number }> {
   return tables.change(
-    function* (tx) {
+    async (tx) => {
       const { now } = byTables(author)(tx);
-      yield* wait(tx.hold(seqs, 'index'));
-      const rows = yield* wait(tx.rows<ErasableRow>(selectErasable(tx.dialect, seqs, entity)));
+      await tx.hold(seqs, 'index');
+      const rows = await tx.rows<ErasableRow>(selectErasable(tx.dialect, seqs, entity));
       const found = new Map(rows.map((row) => [row.seq, row]));
       const sized = seqs.map((seq) => ({ seq, bytes: found.get(seq)?.bytes ?? 0 }));
       const batch = withinBudget(sized, new Budget(tables.bounds.erasedBytes));
       const some = batch.flatMap(({ seq }) => found.get(seq) ?? []);
-      const bodies = yield* namesInBodies(tx, 'events', some);
-      const plan = planErase(yield* among(tx, some, bodies, entity));
-      yield* save(tx, plan, bodies, entity, now);
+      const bodies = await namesInBodies(tx, 'events', some);
+      const plan = planErase(await among(tx, some, bodies, entity));
+      await save(tx, plan, bodies, entity, now);
       const { acted, erased, inProcessing } = plan;
-      yield* addToLine(tx, audit, { erased, inProcessing });
+      await addToLine(tx, audit, { erased, inProcessing });
       tx.later(actedEvents(tx.dialect, audit, acted, now));
       return { erased, inProcessing, worked: batch.length };
     },
@@ -90,28 +89,28 @@ function selectErasable(dialect: Dialect, seqs: readonly number[], entity: strin
 type Bodies = ReadonlyMap<number, NamesInBody>;
 
 /** The body finds an event that is not indexed yet. */
-function* among(
+async function among(
   reading: Reading,
   found: readonly ErasableRow[],
   bodies: Bodies,
   entity: string,
-): Operation<readonly EventAbout[]> {
+): Promise<readonly EventAbout[]> {
   const term = entityTerm(entity);
   const events = found.map(({ isIndexed, hasTerm, ...row }) => ({
     ...row,
     hasTerm: isIndexed ? Boolean(hasTerm) : termsOf(row.entity, bodies.get(row.seq) ?? namesIn(null)).has(term),
   }));
   const others = events.filter(({ hasTerm }) => !hasTerm);
-  const beside = yield* namesInBodies(reading, 'conflicts', others);
+  const beside = await namesInBodies(reading, 'conflicts', others);
   const all = events.map((event) => ({ ...event, beside: beside.get(event.seq) ?? null }));
   return eventsAbout(all, entity);
 }
 
-function* namesInBodies(
+async function namesInBodies(
   { dialect: { t, list, joinRow }, rows }: Reading,
   table: 'events' | 'conflicts',
   events: readonly { readonly seq: number; readonly bytes: number }[],
-): Operation<Bodies> {
+): Promise<Bodies> {
   const text = `
     SELECT found.seq, found.body FROM ${list('$1', 'bigint')} ${joinRow(t[table], 'found', (row) => `${row}.seq = value`)}`;
   const names = new Map<number, NamesInBody>();
@@ -119,20 +118,26 @@ function* namesInBodies(
     const some = withinBudget(left);
     left = left.slice(some.length);
     const values = [some.map(({ seq }) => seq)];
-    for (const { seq, body } of yield* wait(rows<{ seq: number; body: Uint8Array | null }>({ text, values }))) {
+    for (const { seq, body } of await rows<{ seq: number; body: Uint8Array | null }>({ text, values })) {
       names.set(seq, namesIn(body === null ? null : jsonText(body)));
     }
   }
   return names;
 }
 
-function* save(tx: OperatorTransaction, plan: ErasePlan, bodies: Bodies, entity: string, now: number): Operation<void> {
+async function save(
+  tx: OperatorTransaction,
+  plan: ErasePlan,
+  bodies: Bodies,
+  entity: string,
+  now: number,
+): Promise<void> {
   const { t, anyOf, given, toKey, errorsGone } = tx.dialect;
   const { tombstones, discarded, left, emptied } = plan;
   const events = tombstones.map(({ event }) => event);
   const seqs = events.map(({ seq }) => seq);
   const ofThese = anyOf('seq', '$1', 'bigint');
-  yield* wait(tx.erase(tombstones, now));
+  await tx.erase(tombstones, now);
   // A rerun may have given the event its entity after it was indexed.
   const terms = new Set([
     entityTerm(entity),
@@ -163,5 +168,5 @@ function* save(tx: OperatorTransaction, plan: ErasePlan, bodies: Bodies, entity:
     },
   );
   for (const { type } of discarded) tx.counts.countType('discarded', type);
-  if (left.length > 0) yield* wait(tx.advance(left, now));
+  if (left.length > 0) await tx.advance(left, now);
 }

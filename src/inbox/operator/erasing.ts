@@ -6,7 +6,6 @@ import type { EndpointType } from '../rules/pauses.ts';
 import { authorOf, type By } from './acts.ts';
 import { noteLine } from './audit.ts';
 import { eraseSome, readAbout } from './erased-events.ts';
-import { wait } from '../operation.ts';
 import { byTables, changeAgain, type OperatorTables, type Statement } from './sql.ts';
 
 /** The result of {@link eraseEntity}. */
@@ -207,8 +206,8 @@ async function hideInPauses(tables: OperatorTables, names: ErasedNames): Promise
     FROM ${given({ endpoint: 'text', type: 'text', reason: 'text' })}
     WHERE ${anyOf('paused.endpoint', '$1', 'text')} AND paused.endpoint = given.endpoint AND paused.type = given.type`;
   await tables.change(
-    function* (tx) {
-      const pauses = yield* wait(tx.rows<EndpointType & { readonly reason: string }>({ text: read }));
+    async (tx) => {
+      const pauses = await tx.rows<EndpointType & { readonly reason: string }>({ text: read });
       const changed = pauses.flatMap((pause) => {
         const reason = names.hideIn(pause.reason);
         return reason === pause.reason ? [] : [{ ...pause, reason }];

@@ -3,7 +3,6 @@ import { planImport, type ImportPlan, type KnownBody } from '../rules/import-eve
 import { addToLine } from './audit.ts';
 import { noteOutOfOrder } from './finding/indexes.ts';
 import { inTime } from './imported-event.ts';
-import { runAsync, wait, type Operation } from '../operation.ts';
 import { keyedEvents, type OperatorTables, type OperatorTransaction, type Rows } from './sql.ts';
 import type { ExportedEvent, ImportRecord, Transfer } from './transfer.ts';
 
@@ -11,23 +10,23 @@ export function importing(tables: OperatorTables): Pick<Transfer, 'importSome'> 
   const { dialect } = tables;
   const selectKnown = `SELECT events.endpoint, events.id, ${dialect.knownBody} FROM ${keyedEvents(dialect)}`;
 
-  function* planOf({ rows }: { readonly rows: Rows }, records: readonly ImportRecord[]): Operation<ImportPlan> {
+  async function planOf({ rows }: { readonly rows: Rows }, records: readonly ImportRecord[]): Promise<ImportPlan> {
     const keys = records.flatMap((record) => ('event' in record ? [record.event] : []));
     const values = [keys.map(({ id }) => id), keys.map(({ endpoint }) => endpoint)];
-    return planImport(records, yield* wait(rows<KnownBody>({ text: selectKnown, values })));
+    return planImport(records, await rows<KnownBody>({ text: selectKnown, values }));
   }
 
   return {
     async importSome(records, { audit, dryRun = false } = {}) {
-      if (dryRun) return tables.read(async (reader) => (await runAsync(planOf(reader, records))).counts);
-      const counts = await tables.change(function* (tx) {
+      if (dryRun) return tables.read(async (reader) => (await planOf(reader, records)).counts);
+      const counts = await tables.change(async (tx) => {
         const now = tx.timeOf(new Date());
         const inTables = records.map((record) =>
           'event' in record ? { ...record, event: inTime(record.event, { now, trusted: record.trusted }) } : record,
         );
-        const plan = yield* planOf(tx, inTables);
-        yield* save(tx, plan);
-        if (audit !== undefined) yield* addToLine(tx, audit, { ...plan.counts });
+        const plan = await planOf(tx, inTables);
+        await save(tx, plan);
+        if (audit !== undefined) await addToLine(tx, audit, { ...plan.counts });
         return plan.counts;
       });
       if (counts.imported > 0) tables.notify();
@@ -36,10 +35,10 @@ export function importing(tables: OperatorTables): Pick<Transfer, 'importSome'> 
   };
 }
 
-function* save(tx: OperatorTransaction, { events, marks }: ImportPlan): Operation<void> {
+async function save(tx: OperatorTransaction, { events, marks }: ImportPlan): Promise<void> {
   tx.raiseMarks(marks);
   if (events.length === 0) return;
-  const seqs = yield* wait(tx.importEvents(events));
+  const seqs = await tx.importEvents(events);
   const stored = events.map((event, at) => ({ ...event, seq: seqs[at] ?? 0 }));
   tx.insert(
     'attempts',
@@ -59,7 +58,7 @@ function* save(tx: OperatorTransaction, { events, marks }: ImportPlan): Operatio
     'steps',
     stored.flatMap(({ seq, steps = [] }) => steps.map(({ atMs, ...step }) => ({ seq, ...step, at_ms: atMs }))),
   );
-  yield* noteOutOfOrder(tx, tx.dialect, seqs[0] ?? 0, seqs.at(-1) ?? 0);
+  await noteOutOfOrder(tx, tx.dialect, seqs[0] ?? 0, seqs.at(-1) ?? 0);
 }
 
 function attemptsOf(

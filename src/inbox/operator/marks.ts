@@ -10,7 +10,6 @@ import {
   type ReleaseSeen,
   type SecretChanged,
 } from '../rules/marks.ts';
-import { wait, type Operation } from '../operation.ts';
 import { type OperatorTables, type OperatorTransaction, type Statement } from './sql.ts';
 
 export interface Marks {
@@ -33,22 +32,22 @@ export function marks(tables: OperatorTables): Marks {
   return {
     noteRelease: (seen) =>
       tables.change(
-        function* (tx) {
-          const [own] = yield* wait(tx.rows<KeptMark>(newest('AND name = $2', [seen.endpoint, seen.name])));
-          const [any] = yield* wait(tx.rows<KeptMark>(newest('', [seen.endpoint])));
-          yield* save(tx, planRelease(own, any, { ...seen, at: tx.toDatabase(seen.at) }));
+        async (tx) => {
+          const [own] = await tx.rows<KeptMark>(newest('AND name = $2', [seen.endpoint, seen.name]));
+          const [any] = await tx.rows<KeptMark>(newest('', [seen.endpoint]));
+          await save(tx, planRelease(own, any, { ...seen, at: tx.toDatabase(seen.at) }));
         },
         { locks: 'marks' },
       ),
     noteSecret: ({ endpoint, after, at }) =>
       tables.change(
-        function* (tx) {
+        async (tx) => {
           const changed = { endpoint, after: tx.toDatabase(after), at: tx.toDatabase(at) };
           const { since, until } = spanOfSecret(changed);
           const text = `
             SELECT 1 FROM ${t.marks} WHERE kind = 'secret' AND name = $1 AND at_ms BETWEEN $2 AND $3 LIMIT 1`;
-          const found = yield* wait(tx.rows({ text, values: [endpoint, since, until] }));
-          yield* save(tx, planSecret(found.length > 0, changed));
+          const found = await tx.rows({ text, values: [endpoint, since, until] });
+          await save(tx, planSecret(found.length > 0, changed));
         },
         { locks: 'marks' },
       ),
@@ -64,15 +63,15 @@ export function marks(tables: OperatorTables): Marks {
   };
 }
 
-function* save({ dialect: { t }, rows }: OperatorTransaction, change: MarkChange | null): Operation<void> {
+async function save({ dialect: { t }, rows }: OperatorTransaction, change: MarkChange | null): Promise<void> {
   if (change === null) return;
   if (change.kind === 'seen') {
     const text = `UPDATE ${t.marks} SET seen_ms = $2, ended_ms = $3 WHERE seq = $1`;
-    yield* wait(rows({ text, values: [change.seq, change.seenAt, change.endedAt] }));
+    await rows({ text, values: [change.seq, change.seenAt, change.endedAt] });
     return;
   }
   const { kind, name, endpoint } = change.mark;
   const text = `INSERT INTO ${t.marks} (kind, name, endpoint, at_ms, seen_ms) VALUES ($1, $2, $3, $4, $4)`;
-  yield* wait(rows({ text, values: [kind, name, endpoint, change.at] }));
-  yield* wait(rows({ text: `DELETE FROM ${t.marks} WHERE seq <= (SELECT max(seq) FROM ${t.marks}) - ${MARKS_KEPT}` }));
+  await rows({ text, values: [kind, name, endpoint, change.at] });
+  await rows({ text: `DELETE FROM ${t.marks} WHERE seq <= (SELECT max(seq) FROM ${t.marks}) - ${MARKS_KEPT}` });
 }

@@ -14,7 +14,6 @@ import {
 import { COUNTED } from '../rules/processors.ts';
 import type { By } from './acts.ts';
 import { addLine } from './audit.ts';
-import { wait, type Operation } from '../operation.ts';
 import { actingBy, type Clock, type OperatorTables } from './sql.ts';
 
 /** A pause, and the number of pending events of the paused type. */
@@ -52,14 +51,15 @@ export function pauses(tables: OperatorTables): Pauses {
       const author = actingBy(by);
       assertLane({ endpoint, type });
       return tables.change(
-        function* (tx) {
-          const found = yield* wait(
-            tx.rows<PauseRow>({ text: `SELECT ${PAUSE_COLUMNS} FROM ${ofType}`, values: [endpoint, type] }),
-          );
+        async (tx) => {
+          const found = await tx.rows<PauseRow>({
+            text: `SELECT ${PAUSE_COLUMNS} FROM ${ofType}`,
+            values: [endpoint, type],
+          });
           const by = author(tx);
           const { pause, changed } = planPause(found.map(pauseOf)[0] ?? null, { endpoint, type }, by);
           if (changed) {
-            yield* addLine(tx, 'pause', by, { endpoint, type }, {});
+            await addLine(tx, 'pause', by, { endpoint, type }, {});
             tx.later(pauseWrite(t.pauses, pause));
           }
           return { pause: toCaller(pause, tx), changed };
@@ -71,14 +71,14 @@ export function pauses(tables: OperatorTables): Pauses {
       const author = actingBy(by);
       assertLane({ endpoint, type });
       const ended = await tables.change(
-        function* (tx): Operation<StoredPause | null> {
+        async (tx): Promise<StoredPause | null> => {
           const text = `DELETE FROM ${ofType} RETURNING ${PAUSE_COLUMNS}`;
-          const [row] = yield* wait(tx.rows<PauseRow>({ text, values: [endpoint, type] }));
+          const [row] = await tx.rows<PauseRow>({ text, values: [endpoint, type] });
           if (row === undefined) return null;
           const by = author(tx);
           const pause = pauseOf(row);
           if (hasEnded(pause, by.now)) return null;
-          yield* addLine(tx, 'resume', by, { endpoint, type }, { seconds: pausedSeconds(pause, by.now) });
+          await addLine(tx, 'resume', by, { endpoint, type }, { seconds: pausedSeconds(pause, by.now) });
           return toCaller(pause, tx);
         },
         { locks: 'pauses' },

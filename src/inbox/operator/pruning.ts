@@ -13,7 +13,6 @@ import {
   type SettledEvent,
 } from '../rules/pruning.ts';
 import { addToLine } from './audit.ts';
-import { wait } from '../operation.ts';
 import { type OperatorTables, type Reader } from './sql.ts';
 import { listedEvents } from './summaries.ts';
 
@@ -89,15 +88,15 @@ export function pruning(
       SELECT events.seq, ${dialect.state}, length(events.body) AS bytes, ${dialect.settled} AS "settledAt"
       FROM ${listedEvents(dialect)} ${dialect.event.joins}`;
     let heldSince = 0;
-    const done = await tables.change(function* (tx) {
+    const done = await tables.change(async (tx) => {
       heldSince = performance.now();
-      yield* wait(tx.hold(seqs));
-      const rows = yield* wait(tx.rows<SettledEvent & { readonly seq: number }>({ text, values: [seqs] }));
+      await tx.hold(seqs);
+      const rows = await tx.rows<SettledEvent & { readonly seq: number }>({ text, values: [seqs] });
       const settled = new Map(rows.map((row) => [row.seq, row]));
       const plan = planPrune(found, settled, tx.timeOf(settledBefore), new Budget(bounds.prunedBytes));
-      yield* wait(tx.prune(plan.prune));
+      await tx.prune(plan.prune);
       const pruned = plan.prune.length;
-      if (audit !== undefined) yield* addToLine(tx, audit, { pruned });
+      if (audit !== undefined) await addToLine(tx, audit, { pruned });
       return { pruned, worked: plan.worked, workMs: (performance.now() - heldSince) / worksLighter };
     });
     return { ...done, heldMs: (performance.now() - heldSince) / holdsLighter };

@@ -3,7 +3,6 @@ import type { Counting } from '../rules/counted.ts';
 import type { ErasePlan } from '../rules/erasing.ts';
 import type { EventMove } from '../rules/operator-acts.ts';
 import type { Queue } from '../rules/store.ts';
-import { wait, type Operation } from '../operation.ts';
 import type { SharedTables } from '../shared-tables.ts';
 import { authorOf, type Author, type By } from './acts.ts';
 import type { ExportedEvent, ExportedMark } from './transfer.ts';
@@ -141,14 +140,14 @@ export interface OperatorTables {
    */
   inSteps<T>(work: (read: Read) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Changes once, even if the answer is lost. */
-  change<T>(work: (tx: OperatorTransaction) => Operation<T>, options?: ChangeOptions<T>): Promise<T>;
+  change<T>(work: (tx: OperatorTransaction) => Promise<T>, options?: ChangeOptions<T>): Promise<T>;
   notify(): void;
 }
 
 export function changeAgain(tables: OperatorTables, statement: Statement): Promise<void> {
   return tables.change(
-    function* (tx) {
-      yield* wait(tx.rows(statement));
+    async (tx) => {
+      await tx.rows(statement);
     },
     { isRepeatable: true },
   );

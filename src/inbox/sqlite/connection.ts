@@ -66,6 +66,7 @@ export function ownConnection(
   let open: InUse | null = isThere ? null : inUse(openFile(path));
   let wasOpen = !isThere;
   let broken = false;
+  let isBegun = false;
   /** the disk was full: copying the log may make room */
   let isLogInTheWay = false;
   let closed = false;
@@ -121,11 +122,14 @@ export function ownConnection(
 
   return {
     begin() {
+      if (isBegun) throw inTransaction();
       const statements = current();
       statement(statements.database, BEGIN).run();
+      isBegun = true;
       return statements;
     },
     commit() {
+      isBegun = false;
       if (open === null) return;
       commit(open.statements);
       // A commit to a deleted log is not on the disk.
@@ -133,7 +137,10 @@ export function ownConnection(
       else if (open.files.isLogGone()) throw unavailable(logGone(path));
     },
     apart: (work) => (open === null ? work() : apart(open.statements, work)),
-    rollback: () => open !== null && rollback(open.statements),
+    rollback() {
+      isBegun = false;
+      if (open !== null) rollback(open.statements);
+    },
     failed(failure) {
       broken = true;
       isLogInTheWay ||= isFull(failure);
@@ -177,13 +184,13 @@ export function adoptedConnection(
   return {
     begin() {
       current();
-      if (database.inTransaction) throw busyWithTheApplication();
+      if (database.inTransaction) throw inTransaction();
       try {
         if (files !== null) assertInPlace(database, files, file);
         withoutWaiting(database, () => statement(database, BEGIN).run());
       } catch (failure) {
         // The application is reading rows one by one.
-        throw isConnectionFault(failure) ? busyWithTheApplication() : failure;
+        throw isConnectionFault(failure) ? inTransaction() : failure;
       }
       return statements;
     },
@@ -253,7 +260,7 @@ function isClosed(what: string): InboxUnavailableError {
   return new InboxUnavailableError('CLOSED', `${what} is closed`);
 }
 
-function busyWithTheApplication(): Error {
+function inTransaction(): Error {
   return Object.assign(new Error('the connection has an open transaction'), { code: 'SQLITE_BUSY' });
 }
 

@@ -44,7 +44,7 @@ export function runRead(statements: Statements, name: ReadName, given: readonly 
 }
 
 export interface Transactions {
-  /** Throws busy if another connection has the lock. */
+  /** Throws busy if another connection has the lock, or another transaction of this connection has not ended. */
   begin(): Statements;
   commit(): void;
   /** If it throws, only its own changes are undone. */

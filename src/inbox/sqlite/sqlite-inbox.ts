@@ -7,6 +7,7 @@ import { messageOf, ConfigurationError } from '../../errors.ts';
 import { assertLasting, whyNoPath } from '../../host/files.ts';
 import { loggerOf, type Logger } from '../../host/logger.ts';
 import { ownContext } from '../../host/own-context.ts';
+import { turn } from '../../host/real-timers.ts';
 import { isPostgresUrl } from '../../host/postgres-url.ts';
 import { assertOptions, assertAlone, kindOf, positive, type RulesFor } from '../../option-rules.ts';
 import type { Inbox } from '../contract.ts';
@@ -15,6 +16,7 @@ import { runUpkeep } from '../operator/turns.ts';
 import { pendingListeners } from '../pending-events.ts';
 import { callsByMoves, runMove, type Move } from '../queue-moves.ts';
 import { GroupCommit } from '../group-commit.ts';
+import { changeQueue } from './changes.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import { commitGroup, runRead, type ReadGiven, type ReadName, type ReadResult, type Work } from './jobs.ts';
@@ -28,7 +30,7 @@ import { backups } from './operator/backup.ts';
 import { newestSeq } from './sql/statement.ts';
 import { InboxThreads } from './threads/inbox-threads.ts';
 import { NoThread } from './threads/thread.ts';
-import { FREE } from './threads/write-lock.ts';
+import { FREE, type BorrowLock } from './threads/write-lock.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './opening/database.ts';
 
@@ -117,12 +119,9 @@ export function sqliteInbox(
   if (noTemporaryFiles !== null) warn(noTemporaryFiles, NO_TEMPORARY_FILES);
 
   const { notify, onPending } = pendingListeners();
-  const access = accessOf(
-    connection,
-    { submitMove: (work) => (threads === null ? commits : borrowed).submitMove(work) },
-    notify,
-    () => borrow(),
-  );
+  const borrow: BorrowLock = async () => threads?.borrow() ?? givenUp?.then(() => turn()).then(FREE) ?? FREE();
+  const changes = changeQueue(connection, borrow);
+  const access = accessOf(connection, changes, notify, borrow);
   const here = { ...sqliteOperations(access), ...backups(access) };
   if (thread && !inMemory) {
     threads = new InboxThreads({
@@ -139,26 +138,24 @@ export function sqliteInbox(
     const why = whyNot();
     if (why !== null) unusable(why);
   }
-  const onLoop = (jobs: readonly Job[]) => commitGroup(connection, jobs.map(workOf));
-  const commits = new GroupCommit<Job>(
-    (jobs, isAgain) =>
+  const onLoop = (moves: readonly Move[]) => {
+    const works = moves.map(
+      (move): Work =>
+        ({ store }) =>
+          runMove(store, move),
+    );
+    return commitGroup(connection, works);
+  };
+  const commits = new GroupCommit<Move>(
+    (moves, isAgain) =>
       threads === null && givenUp === null
-        ? onLoop(jobs)
+        ? onLoop(moves)
         : inThread(
-            (running) => running.commit(jobs as readonly Move[], isAgain), // only moves wait while threads exist
-            () => onLoop(jobs),
+            (running) => running.commit(moves, isAgain),
+            () => onLoop(moves),
           ),
     { maxWaiting, maxWaitingBytes },
   );
-  const borrow = async () => threads?.borrow() ?? givenUp?.then(FREE) ?? FREE();
-  const borrowed = new GroupCommit<Job>(async (jobs) => {
-    const giveBack = await borrow();
-    try {
-      return onLoop(jobs);
-    } finally {
-      giveBack();
-    }
-  });
 
   async function inThread<T>(ask: (running: InboxThreads) => Promise<T>, otherwise: () => T): Promise<T> {
     try {
@@ -206,7 +203,7 @@ export function sqliteInbox(
   }
 
   async function stop(): Promise<void> {
-    await Promise.all([commits.close(), borrowed.close()]);
+    await Promise.all([commits.close(), changes.close()]);
     await (givenUp ?? threads?.close());
     connection.close();
   }
@@ -247,12 +244,6 @@ export function sqliteInbox(
 const NO_TEMPORARY_FILES =
   'SQLite cannot create temporary files here, and your connection keeps temporary data in files, so some queries ' +
   'fail. Run PRAGMA temp_store = MEMORY on that connection';
-
-type Job = Move | Work;
-
-function workOf(job: Job): Work {
-  return typeof job === 'function' ? job : ({ store }) => runMove(store, job);
-}
 
 /** better-sqlite3 returns each body as a Buffer, and a thread as a Uint8Array. */
 function withBuffers(event: StoredEvent): StoredEvent {

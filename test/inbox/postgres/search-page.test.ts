@@ -1,6 +1,5 @@
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { noteOutOfOrder } from '../../../src/inbox/operator/finding/indexes.ts';
-import { runAsync } from '../../../src/inbox/operation.ts';
 import { rowsIn } from '../../../src/inbox/postgres/operator/access.ts';
 import { SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
@@ -62,7 +61,7 @@ testSearchPage('a page in Postgres', async () => {
     async noteOutOfOrder(first, last) {
       const { database } = storeOn({ pool }, { ...SETTINGS, schema: name });
       await database.transaction({
-        work: (session) => runAsync(noteOutOfOrder({ rows: rowsIn(session) }, { t }, first, last)),
+        work: (session) => noteOutOfOrder({ rows: rowsIn(session) }, { t }, first, last),
       });
     },
     [Symbol.asyncDispose]: () => inbox.close(),

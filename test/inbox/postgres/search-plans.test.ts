@@ -1,7 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { noteOutOfOrder } from '../../../src/inbox/operator/finding/indexes.ts';
-import { runAsync } from '../../../src/inbox/operation.ts';
 import { rowsIn } from '../../../src/inbox/postgres/operator/access.ts';
 import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';
 import { countEvents, findEvents, getEvent, listEvents } from '../../../src/ops/index.ts';
@@ -31,7 +30,7 @@ it('no search reads a whole table or sorts one, whatever the statistics say', as
   await busyShop(shop, 60);
   const { database } = storeOn({ pool: counted }, { ...SETTINGS, schema: name });
   await database.transaction({
-    work: (session) => runAsync(noteOutOfOrder({ rows: rowsIn(session) }, { t }, 20, 30)),
+    work: (session) => noteOutOfOrder({ rows: rowsIn(session) }, { t }, 20, 30),
   });
   seen.clear();
 

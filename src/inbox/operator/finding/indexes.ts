@@ -1,7 +1,6 @@
 import type { EventState, PutAwayState } from '../../event.ts';
 import { entityTerm } from '../../rules/entity-terms.ts';
 import type { FoundName } from '../search.ts';
-import { wait, type Operation } from '../../operation.ts';
 import { type Dialect, type Reader, type Rows } from '../sql.ts';
 import type { Died, FailureSpan, Index, SearchTables } from './candidates.ts';
 import {
@@ -118,24 +117,24 @@ async function extentOf(rows: Reader['rows'], { t, indexed }: Dialect): Promise<
 }
 
 /** Call it in the transaction that stores or indexes the events. */
-export function* noteOutOfOrder(
+export async function noteOutOfOrder(
   { rows }: { readonly rows: Rows },
   { t }: Pick<Dialect, 't'>,
   first: number,
   last: number,
-): Operation<void> {
+): Promise<void> {
   const { range, limit } = aroundNew(first, last);
   const around = `
     SELECT received_ms FROM ${t.events} WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT CAST($3 AS bigint)`;
   const values = [range.from, range.before, limit];
-  const received = yield* wait(rows<{ received_ms: number }>({ text: around, values }));
+  const received = await rows<{ received_ms: number }>({ text: around, values });
   if (!isOutOfOrder(received.map(({ received_ms: ms }) => ms))) return;
   // Two machines may import at once.
   const note = (isBetter: '<' | '>'): string => `
     INSERT INTO ${t.progress} AS known (what, seq) VALUES ($1, $2)
     ON CONFLICT (what) DO UPDATE SET seq = CASE WHEN excluded.seq ${isBetter} known.seq THEN excluded.seq ELSE known.seq END`;
-  yield* wait(rows({ text: note('<'), values: [DISORDER_FROM, first] }));
-  yield* wait(rows({ text: note('>'), values: [DISORDER_THROUGH, last] }));
+  await rows({ text: note('<'), values: [DISORDER_FROM, first] });
+  await rows({ text: note('>'), values: [DISORDER_THROUGH, last] });
 }
 
 function listingOf(

@@ -4,7 +4,6 @@ import { namesIn } from '../../operator/finding/bodies.ts';
 import { BodiesInTurn, type Sized } from '../../operator/finding/conditions.ts';
 import { noteOutOfOrder, SORTED, type Listing, type SearchIndexes } from '../../operator/finding/indexes.ts';
 import type { SeqOrder, SeqRange } from '../../operator/finding/seq-ranges.ts';
-import { runAsync } from '../../operation.ts';
 import { type Reader } from '../../operator/sql.ts';
 import { termsOf, type Term } from '../../rules/entity-terms.ts';
 import type { Session } from '../driver/session.ts';
@@ -232,7 +231,7 @@ async function indexBatch({ session, t }: Reading, limit: number): Promise<boole
   await forgetUnindexed({ session, t }, worked);
   const seqs = worked.map(({ seq }) => seq).toSorted((a, b) => a - b);
   for (const { from, to } of runsOf(seqs)) {
-    await runAsync(noteOutOfOrder({ rows: rowsIn(session) }, { t }, from, to));
+    await noteOutOfOrder({ rows: rowsIn(session) }, { t }, from, to);
   }
   return true;
 }

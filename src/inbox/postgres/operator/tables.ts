@@ -1,4 +1,3 @@
-import { runAsync } from '../../operation.ts';
 import { type OperatorTables, type Read } from '../../operator/sql.ts';
 import { doneOnce } from '../driver/database.ts';
 import type { Session } from '../driver/session.ts';
@@ -31,7 +30,7 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
           if (locks !== undefined) await session.exec(`LOCK TABLE ${t[locks]} IN SHARE ROW EXCLUSIVE MODE`);
           const transaction = within(session);
           const later: Write[] = [];
-          const result = await runAsync(work(operatorTransaction(transaction, clock, later)));
+          const result = await work(operatorTransaction(transaction, clock, later));
           await writeTogether(session, [...later, ...(await transaction.countsToWrite())]);
           return result;
         },

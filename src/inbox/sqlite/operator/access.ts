@@ -4,7 +4,7 @@ import type { GroupCommit } from '../../group-commit.ts';
 import type { Clock, Dialect, Statement } from '../../operator/sql.ts';
 import type { Connection } from '../connection.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
-import type { Work } from '../jobs.ts';
+import type { Change } from '../changes.ts';
 import { waitedSince } from '../../queue-moves.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { tables } from '../opening/schema.ts';
@@ -15,17 +15,23 @@ import { FREE, type BorrowLock } from '../threads/write-lock.ts';
 export interface Access {
   /** The connection, for reading outside a transaction. */
   readonly database: () => SqliteDatabase;
-  /** @param work - synchronous; receives by how much the clock moved while it waited, in milliseconds */
-  readonly write: <T>(work: (statements: Statements, waitedMs: number) => T) => Promise<T>;
+  /**
+   * In a transaction of its own.
+   *
+   * @param work - awaits nothing but the database; receives by how much the clock moved while it waited, in milliseconds
+   */
+  readonly write: <T>(work: Write<T>) => Promise<T>;
   /** While no other connection of this process writes, outside a transaction. */
   readonly alone: <T>(work: (database: SqliteDatabase) => T) => Promise<T>;
   /** Tells processors that events may have become due. */
   readonly notify: () => void;
 }
 
+type Write<T> = (statements: Statements, waitedMs: number, isOver: () => boolean) => T | Promise<T>;
+
 export function accessOf(
   connection: Connection,
-  commits: Pick<GroupCommit<Work>, 'submitMove'>,
+  changes: GroupCommit<Change>,
   notify: () => void,
   borrow: BorrowLock = FREE,
 ): Access {
@@ -33,11 +39,11 @@ export function accessOf(
 
   return {
     database,
-    write<T>(work: (statements: Statements, waitedMs: number) => T) {
+    write<T>(work: Write<T>) {
       const askedAt = wallTime();
-      const job = (statements: Statements): T => work(statements, waitedSince(askedAt));
+      const change: Change = async (statements, isOver) => work(statements, waitedSince(askedAt), isOver);
       // Work may call functions of its caller.
-      return commits.submitMove(boundToHere(job)) as Promise<T>; // the result of the work
+      return changes.submitMove(boundToHere(change)) as Promise<T>; // the result of the work
     },
     async alone(work) {
       const giveBack = await borrow();

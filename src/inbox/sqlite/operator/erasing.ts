@@ -9,11 +9,11 @@ export function erasingEngine(access: Access): ErasingEngine {
 }
 
 /** SQLite overwrites the bytes that `work` deletes. */
-function securely<T>(database: SqliteDatabase, work: () => T): T {
+async function securely<T>(database: SqliteDatabase, work: () => T | Promise<T>): Promise<T> {
   const before = Number(database.pragma('secure_delete', { simple: true }));
   database.pragma('secure_delete = ON');
   try {
-    return work();
+    return await work();
   } finally {
     database.pragma(`secure_delete = ${before === 2 ? 'FAST' : before}`);
   }
@@ -23,7 +23,7 @@ export function secureAccess(access: Access): Access {
   return {
     ...access,
     write: (work) =>
-      access.write((statements, waitedMs) => securely(statements.database, () => work(statements, waitedMs))),
+      access.write((statements, ...given) => securely(statements.database, () => work(statements, ...given))),
   };
 }
 

@@ -1,5 +1,4 @@
-import { runNow } from '../../operation.ts';
-import { type OperatorTables, type Read, type Statement } from '../../operator/sql.ts';
+import type { OperatorTables, OperatorTransaction, Read, Statement } from '../../operator/sql.ts';
 import { clockAfter, rowsOf, sqlite, type Access } from './access.ts';
 import { operatorTransaction } from './transaction.ts';
 
@@ -12,7 +11,21 @@ export function operatorTables({ database, write, notify }: Access): OperatorTab
     bounds: { actsAtOnce: 10, erasedEvents: 50, erasedBytes: 512 * 1024, prunedBytes: 1024 * 1024 },
     read,
     inSteps: (work) => work(read),
-    change: (work) => write((statements, waitedMs) => runNow(work(operatorTransaction(statements, waitedMs)))),
+    change: (work) =>
+      write((statements, waitedMs, isOver) => work(untilOver(operatorTransaction(statements, waitedMs), isOver))),
     notify,
   };
+}
+
+/** What a change does after its transaction was rolled back would be committed by itself. */
+function untilOver(tx: OperatorTransaction, isOver: () => boolean): OperatorTransaction {
+  const guarded = (member: unknown): unknown => {
+    if (typeof member !== 'function') return member;
+    return (...given: unknown[]): unknown => {
+      if (isOver()) throw new Error('the transaction is over');
+      return Reflect.apply(member, tx, given);
+    };
+  };
+  const members = Object.entries(tx).map(([name, member]) => [name, guarded(member)]);
+  return Object.fromEntries(members) as OperatorTransaction; // the same members
 }

@@ -5,9 +5,8 @@
  */
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
-import { commitGroup, type Work } from '../jobs.ts';
+import { changeQueue } from '../changes.ts';
 import { ownConnection } from '../connection.ts';
-import { GroupCommit } from '../../group-commit.ts';
 import { accessOf } from '../operator/access.ts';
 import { sqliteOperations } from '../operator/operations.ts';
 import { operatorTables } from '../operator/tables.ts';
@@ -19,16 +18,12 @@ import { LockBorrower } from './write-lock.ts';
 
 const connection = ownConnection(beginThread(), SEARCH_INDEX, { isThere: true });
 const lock = new LockBorrower();
-const commits = new GroupCommit<Work>(async (jobs) => {
+const changes = changeQueue(connection, async () => {
   const giveBack = await lock.borrow();
   connection.leaveCheckpoints(lock.hasLender);
-  try {
-    return commitGroup(connection, jobs);
-  } finally {
-    giveBack();
-  }
+  return giveBack;
 });
-const access = accessOf(connection, commits, () => send({ kind: 'pending' }), lock.borrow);
+const access = accessOf(connection, changes, () => send({ kind: 'pending' }), lock.borrow);
 
 const exportsUnderWay = new Map<number, AsyncGenerator<ExportPage, void>>();
 /** Random, so that it differs from the numbers of a thread that died. */
@@ -61,7 +56,7 @@ answerRequests({
     if (notice.kind === 'lock') lock.use(notice.port);
   },
   async close() {
-    await commits.close();
+    await changes.close();
     connection.close();
   },
 });

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { GroupCommit, type CommitOutcome } from '../../group-commit.ts';
-import { commitGroup, type Work, runRead, type ReadName } from '../jobs.ts';
+import type { CommitOutcome } from '../../group-commit.ts';
+import { changeQueue } from '../changes.ts';
+import { commitGroup, runRead, type ReadName } from '../jobs.ts';
 import { runMove, type Move } from '../../queue-moves.ts';
 import { ownConnection } from '../connection.ts';
 import { counts } from '../../operator/counts.ts';
@@ -28,16 +29,8 @@ const log = new LogWatch(
   lock,
   () => send({ kind: 'long-log' }),
 );
-const own = new GroupCommit<Work>(
-  (jobs) =>
-    new Promise((resolve) =>
-      lock.run(() => {
-        resolve(commitGroup(connection, jobs));
-        log.look();
-      }),
-    ),
-);
-const access = accessOf(connection, own, () => send({ kind: 'pending' }));
+const changes = changeQueue(connection, () => new Promise((resolve) => lock.lend(resolve)));
+const access = accessOf(connection, changes, () => send({ kind: 'pending' }));
 const tables = operatorTables(access);
 const forOperators: WriterOperations = {
   ...counts(tables, countEngine(access)),
@@ -89,7 +82,7 @@ answerRequests({
     loans.delete(notice.loan);
   },
   async close() {
-    await own.close();
+    await changes.close();
     await new Promise<void>((resolve) => lock.run(resolve));
     connection.close();
   },
