@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { kindOf } from '../option-rules.ts';
 import type { Acceptance, EventKey, IncomingEvent, StoredEvent } from './event.ts';
+import type { Acknowledging } from './operator/acknowledging.ts';
 import type { Acts } from './operator/acts.ts';
 import type { Audit } from './operator/audit.ts';
 import type { Counts } from './operator/counts.ts';
@@ -74,7 +75,8 @@ export function assertInbox(whose: string, inbox: unknown, method: keyof Inbox):
 }
 
 /** The part of an inbox that `hookbox/ops` uses. */
-export interface Operations extends Search, Acts, Audit, Pruning, Erasure, Transfer, Counts, Marks, Waits, Pauses {
+export interface Operations
+  extends Search, Acts, Audit, Pruning, Erasure, Transfer, Counts, Marks, Waits, Pauses, Acknowledging {
   /** Returns what makes the database slow or unreachable, causes first. Absent if the inbox is not in Postgres. */
   databaseFaults?(): Promise<readonly DatabaseFault[]>;
 }

@@ -13,6 +13,7 @@ export const sharedTables = [
   'marks',
   'pauses',
   'rates',
+  'acknowledged',
   'terms',
   'progress',
   'redeliveries',
@@ -111,6 +112,17 @@ export function createSharedTables(words: TableWords): string {
       but      ${text},
       starts   ${text} NOT NULL,
       PRIMARY KEY (endpoint, type)
+    )${keyed};
+
+    -- Groups of dead events; the time is that of the last death.
+    CREATE TABLE ${t.acknowledged} (
+      print   ${text} PRIMARY KEY,
+      at_ms   ${int} NOT NULL,
+      actor   ${text} NOT NULL,
+      reason  ${text},
+      link    ${text},
+      count   ${int} NOT NULL,
+      last_ms ${int} NOT NULL
     )${keyed};
 
     -- Operators find events by terms such as 'entity ord_42'. Filled later.

@@ -141,8 +141,10 @@ export async function getEvent(inbox: AnyInbox, key: EventKey): Promise<EventHis
 }
 
 /**
- * Groups dead events by the text of their last error, or else by the reason why they are dead. Returns the 200 largest
- * groups, largest first.
+ * Groups dead events by the text of their last error, or else by the reason why they are dead. Returns at most 200
+ * groups: open ones first, then the largest first.
+ *
+ * @param now - milliseconds since 1970; `recent` counts the 24 hours before this time
  * @example
  * ```ts
  * import { deadGroups } from 'hookbox/ops';
@@ -154,8 +156,8 @@ export async function getEvent(inbox: AnyInbox, key: EventKey): Promise<EventHis
  * }
  * ```
  */
-export async function deadGroups(inbox: AnyInbox): Promise<readonly DeadGroup[]> {
-  return operationsOf(inbox).deadGroups();
+export async function deadGroups(inbox: AnyInbox, now = Date.now()): Promise<readonly DeadGroup[]> {
+  return operationsOf(inbox).deadGroups({ now });
 }
 
 /** Entries of the same time stay in this order, in which they happened. */

@@ -30,6 +30,7 @@ export {
   type PreviewOptions,
   type RunBulkOptions,
 } from './bulks.ts';
+export { acknowledgeGroup, reopenGroup } from './acknowledge.ts';
 export { pauseType, pausedTypes, resumeType, type PauseOptions, type PauseTypeOptions } from './pauses.ts';
 export { pruneEvents, type PruneOptions, type PruneReport } from './prune.ts';
 export { eraseEntity } from './erase.ts';
@@ -74,6 +75,8 @@ export type {
 } from '../inbox/operator/search.ts';
 export type { EraseOptions, EraseProgress, EraseReport } from '../inbox/operator/erasing.ts';
 export type { ImportCounts } from '../inbox/operator/transfer.ts';
+export type { AcknowledgeOptions, AcknowledgeReport } from '../inbox/operator/acknowledging.ts';
+export type { Acknowledgement, AcknowledgeResult } from '../inbox/rules/acknowledging.ts';
 export type { Pause } from '../inbox/operator/pauses.ts';
 export type { PruneCriteria } from '../inbox/rules/pruning.ts';
 export type { Blocker, Wait } from '../inbox/rules/waiting.ts';

@@ -15,7 +15,7 @@ import { createMask } from '../ops/body/mask.ts';
 import { readiness, type Readiness } from '../ops/health.ts';
 import { metrics } from '../ops/metrics.ts';
 import { operationsOf } from '../ops/operations-of.ts';
-import { actRoutes, pauseRoutes } from './acts/act-routes.ts';
+import { actRoutes, groupRoutes, pauseRoutes } from './acts/act-routes.ts';
 import { downloadRoutes } from './acts/download-routes.ts';
 import { flashOf } from './acts/flash.ts';
 import { backupRoute, maintenanceRoutes } from './acts/maintenance-routes.ts';
@@ -157,7 +157,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     return shell.show(c, await bulkScreen(shell.visitOf(c), Number(c.req.param('id'))));
   });
 
-  for (const addRoutes of [actRoutes, pauseRoutes, maintenanceRoutes, downloadRoutes]) addRoutes(shell);
+  for (const addRoutes of [actRoutes, groupRoutes, pauseRoutes, maintenanceRoutes, downloadRoutes]) addRoutes(shell);
   backupRoute(shell, options.backupFolder ?? tmpdir());
 
   page.get('/metrics', async (c) => {

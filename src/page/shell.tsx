@@ -73,7 +73,7 @@ export function abortableInbox(inbox: AnyInbox, signal: AbortSignal): AnyInbox {
   const abortable = untilAborted(operations, signal, {
     search: (filter, page) => operations.search(filter, { ...page, signal }),
     countFound: (filter, request) => operations.countFound(filter, { ...request, signal }),
-    deadGroups: () => operations.deadGroups({ signal }),
+    deadGroups: (request) => operations.deadGroups({ ...request, signal }),
     totalsIn: (spans) => operations.totalsIn(spans, { signal }),
   });
   return untilAborted(inbox, signal, { operations: abortable });

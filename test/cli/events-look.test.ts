@@ -104,7 +104,10 @@ describe('hookbox events list', () => {
       new RegExp(`^2 .* ${String(groups[0]?.['fingerprint'])} +failed +evt_dead_2 +Error: the shop is down$`, 'm'),
     );
     expect(people.stdout).not.toMatch(STEERING);
-    expect(people.stderr).toBe('To rerun a group: hookbox events rerun --fingerprint <group>\n');
+    expect(people.stderr).toBe(
+      'To rerun a group: hookbox events rerun --fingerprint <group>\n' +
+        'To acknowledge a group: hookbox events acknowledge <group>\n',
+    );
   });
 });
 

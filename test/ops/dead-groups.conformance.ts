@@ -3,13 +3,14 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
+import { acknowledgeGroup, reopenGroup } from '../../src/ops/acknowledge.ts';
 import { deadGroups } from '../../src/ops/find.ts';
 import { rerun } from '../../src/ops/act-on-events.ts';
 import { invalidIncoming, later } from '../helpers/incoming-event.ts';
-import { orderEvent, store } from '../helpers/order-event.ts';
+import { orderEvent, orderEvents, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { suite } from '../helpers/suite.ts';
-import { ANY, attempt, committed, handled, invalidThen, key } from './events-in-states.ts';
+import { ANY, attempt, auditOf, committed, handled, invalidThen, key } from './events-in-states.ts';
 
 export interface GroupedStore {
   readonly inbox: Inbox;
@@ -117,6 +118,93 @@ export const testDeadGroups = suite((open: () => Promise<GroupedStore>) => {
     await handled(inbox, { outcome: 'dead', reason: 'failed', error }, orderEvent('one'), orderEvent('other'));
     for (const id of ['invalid', 'one']) await bury(id);
     expect(await deadGroups(inbox)).toMatchObject([{ reason: 'failed', count: 1, newest: { id: 'other' } }]);
+  });
+
+  it('know when and how often their events died, and of which types', async () => {
+    const { inbox } = await open();
+    const [first, second, third] = ['evt_1', 'evt_2', 'evt_3'].map((id) => orderEvent(id));
+    if (first === undefined || second === undefined || third === undefined) throw new Error('three events');
+    await store(inbox, first, second, { ...third, type: 'order.ready' });
+    const hour = 3_600_000;
+    // The event that arrived last died first.
+    for (const [event, hours] of [
+      [third, 0],
+      [first, 25],
+      [second, 26],
+    ] as const) {
+      await attempt(inbox, event, dead('the till is shut'), START + hours * hour);
+    }
+    const now = START + 26 * hour + 1;
+    const [group] = await deadGroups(inbox, now);
+    expect(group?.firstDeadAt).toEqual(new Date(START));
+    expect(group?.lastDeadAt).toEqual(new Date(START + 26 * hour));
+    expect(group?.types).toEqual({ 'order.created': 2, 'order.ready': 1 });
+    expect(group?.recent).toEqual([...Array.from({ length: 22 }, () => 0), 1, 1]);
+  });
+
+  it('that are acknowledged come last, and are open again when an event dies in them, not when one leaves', async () => {
+    const { inbox, bury } = await open();
+    const shut = dead('the till is shut');
+    await handled(inbox, shut, ...orderEvents(3));
+    await handled(inbox, dead('alone'), orderEvent('evt_alone'));
+    const group = print('the till is shut');
+    const ada = { actor: 'ada', reason: ' the new till comes on Monday ', now: START + 60 };
+    const link = 'https://wiki.example/till';
+    const states = async (): Promise<readonly unknown[]> =>
+      (await deadGroups(inbox)).map(({ fingerprint, open }) => [fingerprint, open]);
+
+    expect(await acknowledgeGroup(inbox, 'ffffffffffffffff', ada)).toEqual({
+      result: 'unknown',
+      acknowledgement: null,
+    });
+    expect(await acknowledgeGroup(inbox, group, ada, { count: 2 })).toEqual({
+      result: 'changed',
+      acknowledgement: null,
+    });
+    expect(await states()).toEqual([
+      [group, true],
+      [print('alone'), true],
+    ]);
+
+    const { acknowledgement } = await acknowledgeGroup(inbox, group, ada, { link, count: 3 });
+    const known = { at: expect.any(Date), actor: 'ada', reason: 'the new till comes on Monday', link, count: 3 };
+    expect(acknowledgement).toEqual(known);
+    expect(await states()).toEqual([
+      [print('alone'), true],
+      [group, false],
+    ]);
+    expect((await deadGroups(inbox))[1]?.acknowledged).toEqual(known);
+
+    await bury('evt_2');
+    expect(await rerun(inbox, key('evt_1'))).toBe('rerun');
+    expect(await states()).toEqual([
+      [print('alone'), true],
+      [group, false],
+    ]);
+    await attempt(inbox, orderEvent('evt_1'), shut, START + 100);
+    expect(await states()).toEqual([
+      [group, true],
+      [print('alone'), true],
+    ]);
+    expect((await deadGroups(inbox))[0]?.acknowledged).toEqual(known);
+
+    await acknowledgeGroup(inbox, group, { actor: 'grace' });
+    expect((await deadGroups(inbox))[1]).toMatchObject({ open: false, acknowledged: { actor: 'grace', link: null } });
+    expect(await reopenGroup(inbox, group, { actor: 'ada' })).toMatchObject({ actor: 'grace', count: 2 });
+    expect(await reopenGroup(inbox, group, { actor: 'ada' })).toBeNull();
+    expect((await deadGroups(inbox))[0]).toMatchObject({ open: true, acknowledged: null });
+
+    expect((await auditOf(inbox)).map(({ act, actor, filter, counts }) => [act, actor, filter, counts])).toEqual([
+      ['reopen', 'ada', { fingerprint: group }, {}],
+      ['acknowledge', 'grace', { fingerprint: group }, { events: 2 }],
+      ['acknowledge', 'ada', { fingerprint: group, link }, { events: 3 }],
+    ]);
+  });
+
+  it.each(['javascript:alert(1)', 'wiki.example/till', ''])('take no link %j', async (link) => {
+    const { inbox } = await open();
+    const refused = acknowledgeGroup(inbox, 'failed', { actor: 'ada' }, { link });
+    await expect(refused).rejects.toThrow('link must begin with https:// or http://');
   });
 
   it('are counted up to ten thousand a group, and shown in two hundred groups', async () => {

@@ -6,7 +6,9 @@ import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import type { EraseProgress } from '../../src/inbox/operator/erasing.ts';
 import {
+  acknowledgeGroup,
   auditLines,
+  deadGroups,
   discardEvents,
   eraseEntity,
   pausedTypes,
@@ -15,6 +17,7 @@ import {
   rerunEvents,
   resumeType,
 } from '../../src/ops/index.ts';
+import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, orderEvents, store as storeIn } from '../helpers/order-event.ts';
@@ -26,6 +29,7 @@ import {
   ANY,
   claimed,
   committed,
+  failure,
   FAILED,
   handleAgain,
   handled,
@@ -468,6 +472,19 @@ export const testErasing = suite((open: () => Promise<ErasedStore>) => {
       ]);
       expect(await store.onDisk('ord_7 was printed')).toEqual([]);
       expect(await store.onDisk('about ord_7')).toEqual([]);
+    });
+
+    it('does not name it in what is known about a group', async () => {
+      await handled(inbox, FAILED, orderEvent('evt_7', { order: 'ord_7' }), orderEvent('evt_8', { order: 'ord_8' }));
+      const link = 'https://wiki.example/?order=ord_7';
+      await acknowledgeGroup(inbox, fingerprintOf(failure), { ...ADA, reason: 'ord_7 has no address' }, { link });
+      await eraseEntity(inbox, 'ord_7', ADA);
+      const [group] = await deadGroups(inbox);
+      expect(group?.acknowledged).toMatchObject({
+        reason: '(erased) has no address',
+        link: 'https://wiki.example/?order=(erased)',
+      });
+      expect(await store.onDisk('ord_7 has no')).toEqual([]);
     });
 
     it('does not name it in what was done meanwhile either', async () => {

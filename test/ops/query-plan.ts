@@ -48,13 +48,13 @@ export function planOf(database: SqliteDatabase, sql: string): string[] {
 
 /**
  * What may be gone through whole: values of the statement's own, the events whose handlers run at the moment, endpoints, types that
- * are paused, and types that handlers name.
+ * are paused, groups that are acknowledged, and types that handlers name.
  */
 const SMALL = [
-  /^SCAN (json_each|candidate|endpoints|prints|names|aside|acts|counted)\b/,
+  /^SCAN (json_each|candidate|endpoints|prints|names|aside|acts|counted|latest|groups|hours)\b/,
   /^SCAN (\(subquery-\d+\)|CONSTANT ROW)/,
   /^SCAN hookbox_events USING COVERING INDEX hookbox_events_leased$/,
-  /^SCAN hookbox_pauses$/,
+  /^SCAN hookbox_(pauses|acknowledged)$/,
   /^SCAN hookbox_handling$/,
 ];
 

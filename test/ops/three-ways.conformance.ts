@@ -5,6 +5,7 @@ import { Hono } from 'hono';
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import {
+  acknowledgeGroup,
   cancelBulk,
   discardEvents,
   eraseEntity,
@@ -16,12 +17,14 @@ import {
   pauseType,
   previewBulk,
   pruneEvents,
+  reopenGroup,
   rerunEvents,
   resumeType,
   retryEventsNow,
   runBulk,
   type Act,
 } from '../../src/ops/index.ts';
+import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { opsPage } from '../../src/page/operators-page.tsx';
 import { runHookbox, type RunOptions } from '../cli/run-hookbox.ts';
 import { orderEvent } from '../helpers/order-event.ts';
@@ -47,6 +50,8 @@ interface Page {
 const EVENT = key('evt_dead_1');
 const DONE = key('evt_done');
 const filter = { states: ['dead' as const], error: 'shop is down' };
+const GROUP = fingerprintOf(failure);
+const RUNBOOK = 'https://wiki.example/down';
 const FOUND = ['--state', 'dead', '--error', 'shop is down'];
 const HANDLED = [DONE.id, 'evt_other_1', 'evt_other_2'];
 const MONTH_MS = 30 * 86_400_000;
@@ -139,6 +144,17 @@ const ways: Readonly<Record<string, Way>> = {
     code: (inbox) => resumeType(inbox, 'order.created', by),
     cli: ['resume', 'order.created', ...WHO],
     page: (page) => page.post('/paused/resume', { type: 'order.created', endpoint: 'default' }),
+  },
+  'acknowledgement of a group': {
+    code: (inbox) => acknowledgeGroup(inbox, GROUP, by, { link: RUNBOOK }),
+    cli: ['acknowledge', GROUP, '--link', RUNBOOK, ...WHO],
+    page: (page) => page.post('/dead/acknowledge', { fingerprint: GROUP, link: RUNBOOK, count: '9' }),
+  },
+  'reopening of a group': {
+    before: (inbox) => acknowledgeGroup(inbox, GROUP, { actor: 'grace' }),
+    code: (inbox) => reopenGroup(inbox, GROUP, by),
+    cli: ['reopen', GROUP, ...WHO],
+    page: (page) => page.post('/dead/reopen', { fingerprint: GROUP }),
   },
   'export for people': {
     async code(inbox) {

@@ -58,6 +58,7 @@ function leftBehind(file: string): unknown {
     ),
     acts: all('SELECT seq, audit FROM hookbox_event_acts ORDER BY 1, 2'),
     pauses: all('SELECT endpoint, type, actor, reason FROM hookbox_pauses'),
+    acknowledged: all('SELECT print, actor, reason, link, count FROM hookbox_acknowledged'),
     results: all('SELECT * FROM hookbox_bulk_events ORDER BY 1, 2'),
     audit: all('SELECT act, actor, reason, filter, counts FROM hookbox_audit ORDER BY seq').map((line) => {
       const { filter, ...rest } = line as { filter: string };

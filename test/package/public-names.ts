@@ -28,6 +28,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
   'hookbox/postgres': ['postgresInbox'],
   'hookbox/memory': ['memoryInbox'],
   'hookbox/ops': [
+    'acknowledgeGroup',
     'auditLines',
     'backup',
     'bulkOutcome',
@@ -53,6 +54,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'pruneEvents',
     'readiness',
     'rejectedDeliveries',
+    'reopenGroup',
     'rerunEvents',
     'resumeType',
     'retryEventsNow',

@@ -192,6 +192,28 @@ const commands: CommandTable = {
     run: async () => (await import('./pause.ts')).resume,
   },
 
+  acknowledge: {
+    description: 'record that the cause of a group of dead events is known',
+    examples: ['hookbox events acknowledge 5f3a9c0d1b2e4f67 --reason "fixed in 2.4" --link https://wiki.example/tax'],
+    argument: ['<group>', 'the group, as listed by "events list --groups"'],
+    options: [GROUP.act, ['--link <url>', 'the web address of a runbook or a ticket'], withBy, withInbox()],
+    notes: [
+      'The events stay dead, and the group no longer heads the overview. It is open again when another event becomes ' +
+        'dead in it.',
+    ],
+    exitCodes: { 0: 'the group is acknowledged', 4: 'no dead event belongs to the group' },
+    run: async () => (await import('./acknowledge.ts')).acknowledge,
+  },
+
+  reopen: {
+    description: 'remove the acknowledgement of a group of dead events',
+    examples: ['hookbox events reopen 5f3a9c0d1b2e4f67'],
+    argument: ['<group>', 'the group, as listed by "events list --groups"'],
+    options: [GROUP.act, withBy, withInbox()],
+    exitCodes: { 0: 'the group is open again', 4: 'the group was not acknowledged' },
+    run: async () => (await import('./acknowledge.ts')).reopen,
+  },
+
   prune: {
     description: 'remove the bodies of old events; their ids stay in the inbox',
     examples: [

@@ -90,15 +90,24 @@ async function listGroups(inbox: Inbox, retrying: boolean, options: ListOptions)
       retrying ? times('next attempt') : 'reason',
       (group) => ('reason' in group ? group.reason : orDash(group.nextDueAt && timeText(group.nextDueAt))),
     ],
+    ...(groups.some((group) => 'open' in group && !group.open) ? [ACKNOWLEDGED] : []),
     [texts('example'), ({ newest }) => idText(newest)],
     ['error', ({ sample }) => errorText(sample)],
   ];
   printList(groups, columns, options);
   if (groups.length === 0) tell(retrying ? 'No events are waiting for a retry.' : 'No dead events.');
   else if (retrying) tell('To retry a group now: hookbox events retry-now --fingerprint <group>');
-  else tell('To rerun a group: hookbox events rerun --fingerprint <group>');
+  else {
+    tell('To rerun a group: hookbox events rerun --fingerprint <group>');
+    tell('To acknowledge a group: hookbox events acknowledge <group>');
+  }
   return EXIT.ok;
 }
+
+const ACKNOWLEDGED: Columns<DeadGroup | RetryGroup>[number] = [
+  texts('acknowledged by'),
+  (group) => orDash('open' in group && !group.open ? (group.acknowledged?.actor ?? null) : null),
+];
 
 interface FindOptions extends InboxOptions, WideOptions {
   readonly limit: number;

@@ -18,8 +18,8 @@ export interface AuditLine {
   readonly actor: string;
   readonly via: 'code' | 'cli' | 'page';
   /**
-   * rerun, discard or retry now; resume or cancel (of a bulk action); pause or resume (of a type); prune, erase,
-   * import, export or backup.
+   * rerun, discard or retry now; resume or cancel (of a bulk action); pause or resume (of a type); acknowledge or
+   * reopen (a group); prune, erase, import, export or backup.
    */
   readonly act: string;
   readonly reason: string | null;

@@ -2,7 +2,6 @@ import { ConfigurationError } from '../../errors.ts';
 import { turn } from '../../host/real-timers.ts';
 import { entityTerm } from '../rules/entity-terms.ts';
 import { ErasedNames, planErase, printOf, type EventAbout } from '../rules/erasing.ts';
-import type { EndpointType } from '../rules/pauses.ts';
 import { authorOf, type By } from './acts.ts';
 import { noteLine } from './audit.ts';
 import { eraseSome, readAbout } from './erased-events.ts';
@@ -155,6 +154,12 @@ const KEPT = [
   { table: 'bulks', key: 'id' },
 ] as const;
 
+/** Operators' texts in small tables. */
+const NOTES = [
+  { table: 'pauses', keys: ['endpoint', 'type'], texts: ['reason'] },
+  { table: 'acknowledged', keys: ['print'], texts: ['reason', 'link'] },
+] as const;
+
 interface KeptAct {
   readonly key: number;
   readonly filter: string;
@@ -194,25 +199,34 @@ async function hideInActs(
     }
     ends.push(behind);
   }
-  await hideInPauses(tables, names);
+  for (const notes of NOTES) await hideInNotes(tables, names, notes);
   return ends;
 }
 
-async function hideInPauses(tables: OperatorTables, names: ErasedNames): Promise<void> {
+async function hideInNotes(
+  tables: OperatorTables,
+  names: ErasedNames,
+  { table, keys, texts }: (typeof NOTES)[number],
+): Promise<void> {
   const { t, anyOf, given, forUpdate } = tables.dialect;
-  const read = `SELECT endpoint, type, reason FROM ${t.pauses} WHERE reason IS NOT NULL ${forUpdate}`;
+  const all = [...keys, ...texts];
+  const isNoted = texts.map((column) => `${column} IS NOT NULL`).join(' OR ');
+  const read = `SELECT ${all.join(', ')} FROM ${t[table]} WHERE ${isNoted} ${forUpdate}`;
   const write = `
-    UPDATE ${t.pauses} AS paused SET reason = given.reason
-    FROM ${given({ endpoint: 'text', type: 'text', reason: 'text' })}
-    WHERE ${anyOf('paused.endpoint', '$1', 'text')} AND paused.endpoint = given.endpoint AND paused.type = given.type`;
+    UPDATE ${t[table]} AS noted SET ${texts.map((column) => `${column} = given.${column}`).join(', ')}
+    FROM ${given(Object.fromEntries(all.map((column) => [column, 'text'])))}
+    WHERE ${anyOf(`noted.${keys[0]}`, '$1', 'text')}
+      AND ${keys.map((column) => `noted.${column} = given.${column}`).join(' AND ')}`;
   await tables.change(
     async (tx) => {
-      const pauses = await tx.rows<EndpointType & { readonly reason: string }>({ text: read });
-      const changed = pauses.flatMap((pause) => {
-        const reason = names.hideIn(pause.reason);
-        return reason === pause.reason ? [] : [{ ...pause, reason }];
+      const noted = await tx.rows<Readonly<Record<string, string | null>>>({ text: read });
+      const changed = noted.flatMap((row) => {
+        const hidden = texts.map((column) => [column, names.hideInReason(row[column] ?? null)] as const);
+        return hidden.every(([column, text]) => text === row[column])
+          ? []
+          : [{ ...row, ...Object.fromEntries(hidden) }];
       });
-      tx.later({ text: write, values: columns(changed, ['endpoint', 'type', 'reason']) });
+      tx.later({ text: write, values: columns<Readonly<Record<string, string | null>>>(changed, all) });
     },
     { isRepeatable: true },
   );

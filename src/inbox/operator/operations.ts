@@ -1,5 +1,6 @@
 import type { Operations } from '../contract.ts';
 import type { Waits } from '../rules/waiting.ts';
+import { acknowledging } from './acknowledging.ts';
 import { actsOnEvents } from './acts-on-events.ts';
 import { audit } from './audit.ts';
 import { bulks } from './bulks.ts';
@@ -32,6 +33,7 @@ export function operationsOn(
     ...actsOnEvents(tables),
     ...bulks(tables),
     ...pauses(tables),
+    ...acknowledging(tables),
     ...audit(tables),
     ...pruning(tables, engine.pruning),
     ...erasing(engine.erasingTables, engine.erasing),

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../../errors.ts';
 import { whole } from '../../option-rules.ts';
 import { type EventKey, type DeadReason, type EventState, deadReasons, eventStates } from '../event.ts';
+import type { Acknowledgement } from '../rules/acknowledging.ts';
 import { bodyPath } from './finding/bodies.ts';
 
 /** A stored event without its body, as lists show it. */
@@ -53,12 +54,25 @@ export interface DeadGroup {
   readonly count: number;
   /** `true` if there are more events than `count`. */
   readonly more: boolean;
+  /** The event that arrived last. */
   readonly newest: EventSummary;
   readonly oldest: EventSummary;
+  /** When the first of these events became dead. */
+  readonly firstDeadAt: Date;
+  /** When the last of these events became dead. */
+  readonly lastDeadAt: Date;
+  /** How many events became dead in each of the last 24 hours, oldest hour first; at most 1,000 are counted an hour. */
+  readonly recent: readonly number[];
+  /** The types of the hundred events that became dead last; `invalid` has no readable type. */
+  readonly types: Readonly<Record<string, number>>;
+  /** `false` if an operator acknowledged the group and no event has died in it since. */
+  readonly open: boolean;
+  /** The last acknowledgement, also of a group that is open again. */
+  readonly acknowledged: Acknowledgement | null;
 }
 
 /** Retrying events whose last errors are the same except for ids, numbers and quoted text. */
-export interface RetryGroup extends Omit<DeadGroup, 'reason'> {
+export interface RetryGroup extends Pick<DeadGroup, 'fingerprint' | 'sample' | 'count' | 'more' | 'newest' | 'oldest'> {
   /** When the first of these events is due. */
   readonly nextDueAt: Date | null;
 }
@@ -122,11 +136,12 @@ export interface Search {
   /** Returns the summary of one event, or `null` if the event is unknown. */
   summary(key: EventKey): Promise<EventSummary | null>;
   /**
-   * Largest first, at most 200.
+   * Open groups first, then largest first, at most 200.
    *
+   * @param request - `now` is the end of the 24 hours
    * @throws `signal.reason` if the signal is aborted
    */
-  deadGroups(request?: Abortable): Promise<readonly DeadGroup[]>;
+  deadGroups(request?: Abortable & { readonly now?: number }): Promise<readonly DeadGroup[]>;
   /**
    * Adds one batch of new events to the index of entities and merchants, and returns how many are left. A search also
    * finds events that are not indexed.

@@ -37,8 +37,8 @@ export interface Dialect {
   readonly jsonObject: string;
   readonly jsonList: string;
   readonly fromJson: (json: string) => unknown;
-  /** As an index has them: dead events with bodies for `FROM`, and the `print` that groups them. */
-  readonly dead: { readonly from: string; readonly print: string };
+  /** As indexes have them: dead events with bodies for `FROM`, by arrival or by death, and the `print` that groups them. */
+  readonly dead: { readonly from: string; readonly inTime: string; readonly print: string };
   /** Postgres indexes hashes of long texts. */
   readonly toKey: (text: string) => string;
   readonly returningSeq: string;

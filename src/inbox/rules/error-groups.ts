@@ -9,10 +9,13 @@ export interface CountedGroup {
   readonly print: string;
   readonly count: number;
   readonly last: number;
+  /** acknowledged groups come last */
+  readonly isOpen?: boolean;
 }
 
 export function largestOf<Group extends CountedGroup>(groups: readonly Group[]): readonly Group[] {
-  return groups.toSorted((a, b) => b.count - a.count || b.last - a.last).slice(0, MOST_GROUPS);
+  const rank = ({ isOpen = true }: CountedGroup): number => (isOpen ? 0 : 1);
+  return groups.toSorted((a, b) => rank(a) - rank(b) || b.count - a.count || b.last - a.last).slice(0, MOST_GROUPS);
 }
 
 /** The fingerprint that it would have if it were dead. */

@@ -5,6 +5,7 @@ import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { type InStates, discardEvents, rerunEvents, retryEventsNow } from '../../ops/act-on-events.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
+import { acknowledgeGroup, reopenGroup } from '../../ops/acknowledge.ts';
 import { pauseType, resumeType } from '../../ops/pauses.ts';
 import { readFilter, eventHref } from '../parts/filter-fields.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
@@ -139,6 +140,36 @@ function isForced(form: FormData): boolean {
 
 function isAct(text: string): text is Act {
   return Object.hasOwn(DONE, text);
+}
+
+export function groupRoutes(shell: Shell): void {
+  const { inbox } = shell.operated;
+  const posted = postedForm(shell, MAX_FORM_BYTES);
+
+  shell.page.post('/dead/:act{acknowledge|reopen}', posted, async (c) => {
+    const form = c.get('form');
+    const fingerprint = fieldOf(form, 'fingerprint');
+    const by = byOf(shell, c);
+    try {
+      if (c.req.param('act') === 'reopen') {
+        const removed = await reopenGroup(inbox, fingerprint, by);
+        return shell.goTo(c, '/dead', removed === null ? 'not-acknowledged' : 'reopened');
+      }
+      const link = fieldOf(form, 'link');
+      const shown = fieldOf(form, 'count');
+      const { result } = await acknowledgeGroup(inbox, fingerprint, by, {
+        ...(link !== '' && { link }),
+        ...(/^\d{1,9}$/.test(shown) && { count: Number(shown) }),
+      });
+      if (result !== 'changed') return shell.goTo(c, '/dead', result === 'done' ? 'acknowledged' : 'no-group');
+    } catch (failure) {
+      if (!(failure instanceof ConfigurationError)) throw failure;
+      return shell.problem(c, 400, 'Cannot acknowledge', `${failure.message} Nothing was done.`);
+    }
+    const sentence =
+      'More events became dead after you opened the page. Nothing was done. Go back and reload the page.';
+    return shell.problem(c, 409, 'The group has grown', sentence);
+  });
 }
 
 export function pauseRoutes(shell: Shell): void {

@@ -177,10 +177,14 @@ it.each([
   ['queue_leases'],
   ['queue_due_any'],
   ['shelf_dead'],
+  ['shelf_dead_at'],
   ['shelf_ignored'],
   ['shelf_by_state'],
 ])('would tell if %s were gone', async (index) => {
   const whole = async (without?: string): Promise<number> =>
-    [...(await costs(/^\s*WITH (candidates|RECURSIVE)/, without)).values()].reduce((a, b) => a + b, 0);
+    [...(await costs(/^\s*(WITH (candidates|RECURSIVE)|SELECT value AS print)/, without)).values()].reduce(
+      (a, b) => a + b,
+      0,
+    );
   expect((await whole(index)) - (await whole())).toBeGreaterThan(5_000);
 });

@@ -9,6 +9,7 @@ const SMALL = new Set<string>([
   'processors',
   'pauses',
   'rates',
+  'acknowledged',
   'clock',
   'progress',
   'rejected',

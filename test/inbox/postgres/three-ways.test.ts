@@ -2,7 +2,7 @@ import { Pool } from 'pg';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
-import { auditLines, listBulks, listEvents } from '../../../src/ops/index.ts';
+import { auditLines, deadGroups, listBulks, listEvents } from '../../../src/ops/index.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { stock } from '../../cli/stocked-inbox.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName } from '../../helpers/postgres.ts';
@@ -57,7 +57,10 @@ async function leftBehind(inbox: Inbox): Promise<unknown> {
   const audit = lines.map(({ act, actor, reason, filter, counts }) => {
     return { act, actor, reason, filter: withoutPlaces(filter), counts };
   });
-  return JSON.parse(JSON.stringify({ exported, events, bulks: await listBulks(inbox), audit }), withoutTimes);
+  const known = (await deadGroups(inbox)).map(
+    ({ acknowledged }) => acknowledged && { ...acknowledged, at: 'some time' },
+  );
+  return JSON.parse(JSON.stringify({ exported, events, bulks: await listBulks(inbox), known, audit }), withoutTimes);
 }
 
 function withoutTimes(key: string, value: unknown): unknown {

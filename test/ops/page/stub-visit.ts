@@ -112,6 +112,12 @@ export function deadGroup(parts: Partial<DeadGroup> = {}): DeadGroup {
     more: false,
     oldest: summary({ seq: 3, id: 'evt_3', receivedAt: ago(200), ...dead }),
     newest: summary({ seq: 9, id: 'evt_9', receivedAt: ago(90), ...dead }),
+    firstDeadAt: ago(30),
+    lastDeadAt: ago(30),
+    recent: Array.from({ length: 24 }, (_, hour) => (hour === 23 ? 12 : 0)),
+    types: { 'order.created': 12 },
+    open: true,
+    acknowledged: null,
     ...parts,
   };
 }

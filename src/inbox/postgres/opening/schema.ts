@@ -135,6 +135,8 @@ export const schema: Migration = {
     );
     CREATE INDEX shelf_ignored ON ${t.shelf} (endpoint, type, settled_ms) WHERE state = 'ignored';
     CREATE INDEX shelf_dead ON ${t.shelf} ((coalesce(fingerprint, dead_reason)), seq) WHERE state = 'dead' AND NOT pruned;
+    CREATE INDEX shelf_dead_at ON ${t.shelf} ((coalesce(fingerprint, dead_reason)), settled_ms)
+      WHERE state = 'dead' AND NOT pruned;
     -- Operators. Only statements with these words use it.
     CREATE INDEX shelf_by_state ON ${t.shelf} ((state || ''), (seq + 0));
     -- Pruning; dead events by time.

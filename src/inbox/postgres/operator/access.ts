@@ -28,7 +28,11 @@ export function postgres(t: Tables): Dialect {
     jsonObject: 'json_build_object',
     jsonList: 'json_agg',
     fromJson,
-    dead: { from: `${t.shelf} WHERE ${DEAD_WITH_BODIES}`, print: PRINT },
+    dead: {
+      from: `${t.shelf} WHERE ${DEAD_WITH_BODIES}`,
+      inTime: `${t.shelf} WHERE ${DEAD_WITH_BODIES}`,
+      print: PRINT,
+    },
     toKey,
     returningSeq: 'RETURNING seq',
     forUpdate: 'FOR UPDATE',

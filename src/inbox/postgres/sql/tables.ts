@@ -33,6 +33,7 @@ export const tableNames = [
   'event_acts',
   'pauses',
   'rates',
+  'acknowledged',
 ] as const;
 
 type TableName = (typeof tableNames)[number];

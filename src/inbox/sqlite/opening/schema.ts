@@ -126,12 +126,14 @@ export const schema: Migration = {
     CREATE INDEX hookbox_events_prunable ON hookbox_events (endpoint, settled_ms)
       WHERE state = 'processed' AND body IS NOT NULL;
 
-    -- Pruning of other states, dead events by time; lists and counts by state; groups of dead events; retries; unhandled types.
+    -- Pruning of other states, dead events by time; lists and counts by state; groups of dead events, and when these died; retries; unhandled types.
     CREATE INDEX hookbox_events_put_away_at ON hookbox_events (state, settled_ms)
       WHERE state IN (${list(putAwayStates)}) AND body IS NOT NULL;
     CREATE INDEX hookbox_events_put_away ON hookbox_events (state)
       WHERE state IN (${list(putAwayStates)});
     CREATE INDEX hookbox_events_dead ON hookbox_events (ifnull(fingerprint, dead_reason))
+      WHERE state = 'dead' AND body IS NOT NULL;
+    CREATE INDEX hookbox_events_dead_at ON hookbox_events (ifnull(fingerprint, dead_reason), settled_ms)
       WHERE state = 'dead' AND body IS NOT NULL;
     CREATE INDEX hookbox_events_retrying ON hookbox_events (seq, failures)
       WHERE state = 'pending' AND failures > 0;

@@ -8,7 +8,7 @@ import type { Change } from '../changes.ts';
 import { waitedSince } from '../../queue-moves.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { tables } from '../opening/schema.ts';
-import { DEAD, PRINT, READY, STATE_TO_ACT_ON } from '../sql/named-statements.ts';
+import { DEAD, DEAD_AT, PRINT, READY, STATE_TO_ACT_ON } from '../sql/named-statements.ts';
 import { keyIs, statement } from '../sql/statement.ts';
 import { FREE, type BorrowLock } from '../threads/write-lock.ts';
 
@@ -86,7 +86,7 @@ export const sqlite: Dialect = {
   jsonObject: 'json_object',
   jsonList: 'json_group_array',
   fromJson: (json) => JSON.parse(json) as unknown,
-  dead: { from: DEAD, print: PRINT },
+  dead: { from: DEAD, inTime: DEAD_AT, print: PRINT },
   toKey: (text) => text,
   returningSeq: '',
   forUpdate: '',

@@ -77,6 +77,7 @@ export const PRUNABLE = "state = 'processed' AND body IS NOT NULL";
 export const PUT_AWAY = `state IN (${putAwayStates.map((state) => `'${state}'`).join(', ')})`;
 export const PRINT = 'ifnull(fingerprint, dead_reason)';
 export const DEAD = "hookbox_events INDEXED BY hookbox_events_dead WHERE state = 'dead' AND body IS NOT NULL";
+export const DEAD_AT = "hookbox_events INDEXED BY hookbox_events_dead_at WHERE state = 'dead' AND body IS NOT NULL";
 /** True of every row. */
 export const DEAD_WITH_BODIES = `${DEAD} AND ${PRINT} > ''`;
 /** A processed event is in processing until its handler ends. */

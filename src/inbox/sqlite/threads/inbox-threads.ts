@@ -165,6 +165,8 @@ const IN_OPERATORS_THREAD = [
   'reportBulk',
   'outcomePart',
   'cancelBulk',
+  'acknowledgeGroup',
+  'reopenGroup',
   'pauseType',
   'resumeType',
   'pausedTypes',
