@@ -40,7 +40,7 @@ export type { OpenTelemetryApi } from './host/tracing.ts';
 export type { Hook } from './processing/attempt-hooks.ts';
 export type { AttemptHookFacts, AttemptHooks, DeadFacts, FailedFacts, HookError } from './processing/attempt-hooks.ts';
 export type { ConflictFacts, DeliveryHooks, SilentFacts } from './receive/delivery-hooks.ts';
-export type { TypeOptions } from './processing/handlers.ts';
+export type { LatestOptions, TypeOptions } from './processing/handlers.ts';
 export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery } from './receive/delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason, ErrorOutcome } from './receive/outcome.ts';
 export type { AnyInbox, Inbox } from './inbox/contract.ts';

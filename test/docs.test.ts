@@ -93,7 +93,7 @@ it('README, the index of the docs or an index it names links to each page', () =
 it.each([
   [
     'options by type',
-    /`\{ handle, retry, timeoutMs, concurrency, blocks, rate \}`\]\(docs\/handling\.md#options-by-type\)/,
+    /`\{ handle, retry, timeoutMs, concurrency, blocks, rate, latest \}`\]\(docs\/handling\.md#options-by-type\)/,
   ],
   ['a later retry', /RetryLaterError\(\{ afterMs \}\)/],
   ['nothing to do', /ctx\.skip\(.*docs\/handling\.md#skip-an-event-ctxskip/],

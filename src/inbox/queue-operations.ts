@@ -49,7 +49,7 @@ import { eventsToUnpark } from './rules/entity-order.ts';
 import { mayRerun, type Content, type EventToRerun } from './rules/decide-act.ts';
 import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
 import { RateLimits, ratesAsked, type StoredRate } from './rules/rates.ts';
-import type { Candidate, ClaimState, NewLease, NewStep, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
+import type { Candidate, ClaimState, NewLease, NewStep, Queue, SizedEvent, Store } from './rules/store.ts';
 import type { Counting } from './rules/counted.ts';
 import type {
   Announced,
@@ -76,7 +76,6 @@ export interface Announcements {
   waitingOf(types: readonly ReadyType[], dueBy: number, limit: number): WaitingEvents;
   /** Also counts them. */
   ignore(events: readonly WaitingEvent[], now: number): void;
-  nextInQueues(queues: readonly Queue[], handledSince: number): readonly NextInQueue[];
   forgetProcessor(name: string): void;
   processorsAfter(since: number): readonly NotedProcessor[];
   handledTypes(): readonly HandledType[];
@@ -127,8 +126,15 @@ export function claimDue(
   const plan = new ClaimPlan(request, limit, state, ratesFor(store, request));
   const claimed: ClaimedEvent[] = [];
   for (let asked = plan.toLoad(); asked !== null; asked = plan.toLoad()) {
-    const { claimed: chosen, parked } = plan.choose(store.due(asked));
-    if (parked.length > 0) store.apply([{ kind: 'parked', seqs: parked }]);
+    const due = store.due(asked);
+    const inBursts = plan.inBursts(due);
+    const {
+      claimed: chosen,
+      changes,
+      left,
+    } = plan.choose(due, inBursts.length === 0 ? [] : store.bursts(inBursts, asked));
+    store.apply(changes);
+    unparkNext(store, left, request.now);
     claimed.push(...give(store, chosen, leaseOf(request, { exclusive: true })));
   }
   store.apply(plan.begun());

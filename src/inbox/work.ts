@@ -64,6 +64,18 @@ export interface ClaimRequest extends Scope {
   readonly room?: Readonly<Record<string, number>>;
   /** How often attempts of each type may begin. `'*'` is the rate of all types without their own handler together. */
   readonly rates?: Rates;
+  /** The types of which only the newest waiting event of an entity runs. */
+  readonly latest?: LatestTypes;
+}
+
+/** By type; `'*'` for types without their own handler. `null`: each event is handled. */
+export type LatestTypes = Readonly<Record<string, Quiet | null>>;
+
+/** How long the newest event waits for a newer one, in milliseconds. */
+export interface Quiet {
+  readonly quietMs: number;
+  /** At most this long after the oldest waiting one has arrived. */
+  readonly maxMs: number;
 }
 
 /** Asks the inbox to store a new event in the state `processing`, if no other event must be handled first. */
@@ -219,12 +231,13 @@ export interface Attempt {
   readonly number: number;
   /** `manual` for the first attempt after a rerun. */
   readonly trigger: 'auto' | 'manual';
-  readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
+  /** `superseded`: the handler did not run, because a newer event was waiting (`latest`). */
+  readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted' | 'superseded';
   readonly startedAt: Date;
   readonly endedAt: Date;
   /** A processed attempt has an error if its handler threw after the commit. */
   readonly error: AttemptError | null;
-  /** Why the handler skipped the event, if it did. */
+  /** Why the handler skipped the event, if it did, or which event superseded it. */
   readonly skipped?: string;
   /** The last lines that the handler logged. Absent if there are none. */
   readonly log?: readonly LogLine[];

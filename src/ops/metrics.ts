@@ -167,6 +167,7 @@ const COUNTERS = {
     'Ended attempts by outcome: processed, failed (failed or crashed, to be retried) or dead (failed or crashed, not ' +
     'to be retried). Interrupted attempts are not counted. An event that is invalid on arrival counts as dead ' +
     'without an attempt.',
+  hookbox_superseded_total: 'Events that became processed without a run, because a newer event was waiting.',
   hookbox_ignored_total: 'Events ignored because no processor handled their type.',
   hookbox_reruns_total: 'Events rerun by operators.',
   hookbox_discarded_total: 'Events discarded by operators.',
@@ -186,6 +187,7 @@ const COUNTED: readonly (readonly [
   ['processed', 'hookbox_attempts_total', 'processed', 'type'],
   ['failed', 'hookbox_attempts_total', 'failed', 'type'],
   ['dead', 'hookbox_attempts_total', 'dead', 'type'],
+  ['superseded', 'hookbox_superseded_total', null, 'type'],
   ['ignored', 'hookbox_ignored_total', null, 'type'],
   ['rerun', 'hookbox_reruns_total', null, 'type'],
   ['discarded', 'hookbox_discarded_total', null, 'type'],

@@ -117,8 +117,8 @@ function typeChanges(then: TypesCounted, now: TypesCounted): readonly TypeChange
 }
 
 function figuresOf({ byType, handlerMsByType }: TypesCounted, type: string): TypeFigures {
-  const { processed = 0, failed = 0, dead = 0 } = byType[type] ?? {};
-  const ended = processed + failed + dead;
+  const { processed = 0, superseded = 0, failed = 0, dead = 0 } = byType[type] ?? {};
+  const ended = Math.max(processed - superseded, 0) + failed + dead;
   return {
     ended,
     failed,

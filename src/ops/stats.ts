@@ -178,7 +178,10 @@ export interface Totals {
   readonly stored: number;
   readonly duplicate: number;
   readonly conflict: number;
+  /** By their handlers, or as superseded. */
   readonly processed: number;
+  /** Events that became processed without a run, because a newer event was waiting. */
+  readonly superseded: number;
   /** Attempts that failed, or whose process died, and that will be retried. */
   readonly failed: number;
   readonly dead: number;
@@ -190,13 +193,14 @@ export interface Totals {
 }
 
 /** Numbers for one type in a time span. */
-export type TypeTotals = Pick<Totals, 'stored' | 'processed' | 'failed' | 'dead'>;
+export type TypeTotals = Pick<Totals, 'stored' | 'processed' | 'superseded' | 'failed' | 'dead'>;
 
 export const TOTALS = [
   'stored',
   'duplicate',
   'conflict',
   'processed',
+  'superseded',
   'failed',
   'dead',
   'ignored',
@@ -204,7 +208,13 @@ export const TOTALS = [
   'discarded',
   'rejected',
 ] as const satisfies readonly (keyof Totals)[];
-const TYPE_TOTALS = ['stored', 'processed', 'failed', 'dead'] as const satisfies readonly (keyof TypeTotals)[];
+const TYPE_TOTALS = [
+  'stored',
+  'processed',
+  'superseded',
+  'failed',
+  'dead',
+] as const satisfies readonly (keyof TypeTotals)[];
 
 export class Sums {
   readonly #sums = new Map<string, Map<string, number>>();

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../events/own-events.ts';
 import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
-import type { DefaultDatabase, Rate, Rates } from '../inbox/work.ts';
+import type { DefaultDatabase, LatestTypes, Quiet, Rate, Rates } from '../inbox/work.ts';
 import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/attempt.ts';
 import {
   definedIn,
@@ -231,6 +231,26 @@ export interface TypeOptions {
    * the rate gets a 409, so the service sends the event again.
    */
   readonly rate?: Rate;
+  /**
+   * `true`: of the waiting events of this type and of one entity, only the newest runs. The others become processed
+   * without a run, in the same commit, as superseded by it. Use it only if each event has all that your handler needs.
+   * A rerun event always runs. This option has no effect in inline mode, or on events without an entity.
+   *
+   * @defaultValue `false`
+   */
+  readonly latest?: boolean | LatestOptions;
+}
+
+/** How long the newest event waits for a newer one. */
+export interface LatestOptions {
+  /** The newest event runs when no newer one has arrived for this long, in milliseconds. */
+  readonly quietMs: number;
+  /**
+   * The newest event runs at the latest this long after the oldest waiting one has arrived, in milliseconds.
+   *
+   * @defaultValue ten times `quietMs`, so that a steady stream of events still runs its handler
+   */
+  readonly maxMs?: number;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -245,18 +265,50 @@ const TYPE_RULES: RulesFor<TypeOptions & { readonly handle: unknown }> = {
   concurrency: whole(),
   blocks: 'boolean',
   rate: nested(RATE_RULES),
+  latest: true,
 };
+const LATEST_RULES: RulesFor<LatestOptions> = { quietMs: positive(MAX_TIMER_MS), maxMs: positive(MAX_TIMER_MS) };
+const QUIET_TIMES = 10;
 
 /** @throws ConfigurationError `INVALID_OPTION` */
 function assertTypeOptions(type: string, handler: object): void {
   const name = `handlers['${type}']`;
   assertOptions(name, handler, TYPE_RULES, 'Write { handle: (event, context) => …, timeoutMs: 5_000 }.');
   assertOption(`${name}: handle`, Reflect.get(handler, 'handle'), 'function');
+  assertLatest(`${name}, latest`, Reflect.get(handler, 'latest'));
   const rate: unknown = Reflect.get(handler, 'rate');
   if (!isPlainObject(rate)) return;
   for (const [part, rule] of Object.entries(RATE_RULES)) {
     assertOption(`${name}, rate: ${part}`, Reflect.get(rate, part), rule);
   }
+}
+
+function assertLatest(name: string, latest: unknown): void {
+  if (latest === undefined || typeof latest === 'boolean') return;
+  assertOptions(name, latest, LATEST_RULES, 'Write latest: true, or latest: { quietMs: 2_000, maxMs: 20_000 }.');
+  const { quietMs, maxMs = Infinity } = latest as LatestOptions;
+  assertOption(`${name}: quietMs`, quietMs, positive(MAX_TIMER_MS));
+  if (maxMs < quietMs) {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `${name}: maxMs must be at least quietMs, ${quietMs}, not ${maxMs}.`,
+    );
+  }
+}
+
+/** `undefined` if no handler has the option. */
+export function latestTypes(handlers: Handlers): LatestTypes | undefined {
+  const types = Object.entries(handlers).map(([type, handler]) => {
+    const { latest = false }: TypeOptions = typeof handler === 'object' ? handler : {};
+    return [type, quietOf(latest)] as const;
+  });
+  return types.some(([, quiet]) => quiet !== null) ? Object.fromEntries(types) : undefined;
+}
+
+function quietOf(latest: boolean | LatestOptions): Quiet | null {
+  if (typeof latest === 'boolean') return latest ? { quietMs: 0, maxMs: 0 } : null;
+  const { quietMs, maxMs = QUIET_TIMES * quietMs } = latest;
+  return { quietMs, maxMs };
 }
 
 type TypeLimits = Readonly<Record<'timeoutMs', number>> & {

@@ -3,7 +3,7 @@ import type { Inbox } from '../inbox/contract.ts';
 import type { RetryOptions } from '../inbox/rules/attempt.ts';
 import type { Scope } from '../inbox/work.ts';
 import { whole, positive, MAX_TIMER_MS, type RulesFor } from '../option-rules.ts';
-import { handledTypes, type Handlers, limitsByType, namedTypes, RETRY_RULE } from './handlers.ts';
+import { handledTypes, latestTypes, type Handlers, limitsByType, namedTypes, RETRY_RULE } from './handlers.ts';
 
 /** The limits and the retry schedule for handlers. */
 export interface ProcessingOptions {
@@ -67,6 +67,7 @@ export function limitsOf({
     leaseMs,
     closeMs,
     byType: limitsByType(handlers, { timeoutMs, retry }),
+    latest: latestTypes(handlers),
     types: handledTypes(handlers),
     named: namedTypes(handlers).filter((type) => type !== '*'),
   };

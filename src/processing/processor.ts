@@ -7,6 +7,7 @@ import type { OpenTelemetryApi } from '../host/tracing.ts';
 import { assertInbox, type Inbox } from '../inbox/contract.ts';
 import type { DefaultDatabase, ClaimedEvent, Scope } from '../inbox/work.ts';
 import type { Acceptance, IncomingEvent, Started } from '../inbox/event.ts';
+import { quietOf } from '../inbox/rules/latest.ts';
 import { isInScope, PRESENT_MS } from '../inbox/rules/processors.ts';
 import { isRated } from '../inbox/rules/rates.ts';
 import { assertOptions, nested, type RulesFor } from '../option-rules.ts';
@@ -162,7 +163,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     false,
     unanswered,
   );
-  const { concurrency, leaseMs, byType, types, named } = limits;
+  const { concurrency, leaseMs, byType, latest, types, named } = limits;
   const { rates } = byType;
   const scope: Scope = { endpoints, types, ...(types === '*' && { named }) };
   const now = (): number => clock.now();
@@ -234,6 +235,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
       expiredBy,
       handledSince,
       ...(rates !== undefined && { rates }),
+      ...(latest !== undefined && { latest }),
     };
     cancelWake();
     const claimed = await inbox.claim({ ...numbered, ...slots.room() }, limit, attempts.crashed, (freeAt) => {
@@ -251,7 +253,9 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
 
   async function accept(event: IncomingEvent, deadline: number): Promise<Acceptance> {
     if (!isOpen() || hasFailed || !isInScope(scope, event)) return inbox.accept(event, deadline);
-    if (isRated({ ...scope, rates }, event.type)) return inbox.accept(event, deadline);
+    // Only a claim decides about these.
+    if (isRated({ ...scope, rates }, event.type) || quietOf(latest, event.type) !== null)
+      return inbox.accept(event, deadline);
     if (!slots.hasRoomFor(event.type)) isBehind = true;
     if (isBehind) return inbox.accept(event, deadline);
     const leave = slots.enter(event.type);

@@ -55,6 +55,7 @@ export const testMetrics = suite((open: () => Promise<MeasuredStore>) => {
       'counter hookbox_deliveries_total',
       'counter hookbox_conflicts_total',
       'counter hookbox_attempts_total',
+      'counter hookbox_superseded_total',
       'counter hookbox_ignored_total',
       'counter hookbox_reruns_total',
       'counter hookbox_discarded_total',

@@ -41,6 +41,14 @@ describe('a handler with options', () => {
     ['half a handler at once', { handle: fails, concurrency: 0.5 }, /concurrency must be a whole number/],
     ['an option of retry that there is not', { handle: fails, retry: { times: 2 } }, /unknown option `times`/],
     ['no attempts', { handle: fails, retry: { attempts: 0 } }, /retry: attempts must be a whole number of at least 1/],
+    ['latest that is no word', { handle: fails, latest: 'yes' }, /latest: options must be an object, not a string/],
+    ['latest with an option that there is not', { handle: fails, latest: { quiet: 1 } }, /Did you mean quietMs\?/],
+    ['latest without quietMs', { handle: fails, latest: { maxMs: 9 } }, /latest: quietMs must be .* not undefined/],
+    [
+      'a longest wait that is shorter than the quiet',
+      { handle: fails, latest: { quietMs: 20, maxMs: 10 } },
+      /latest: maxMs must be at least quietMs, 20, not 10/,
+    ],
     ['blocks that is no word', { handle: fails, blocks: 'no' }, /blocks must be true or false, not a string/],
   ])('is refused with %s', (_, handler, why) => {
     const handlers = { 'order.ready': handler } as Handlers;

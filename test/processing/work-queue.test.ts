@@ -10,6 +10,7 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
+import { testLatest } from './latest.conformance.ts';
 import { testLeases } from './leases.conformance.ts';
 import { testOptionsByType, testTraces } from './options-by-type.conformance.ts';
 import { testToldCrashes } from './told-crashes.conformance.ts';
@@ -37,6 +38,7 @@ for (const [name, open] of inboxes) {
   testTraces(name, open);
   testToldCrashes(name, open);
   testSteps(name, open);
+  testLatest(name, open);
 }
 const ofThread = 'the work queue in a file that a thread writes';
 testWorkQueue(
@@ -68,6 +70,10 @@ testTraces(
   emptiedInbox((file) => threaded(file)),
 );
 testSteps(
+  ofThread,
+  emptiedInbox((file) => threaded(file)),
+);
+testLatest(
   ofThread,
   emptiedInbox((file) => threaded(file)),
 );

@@ -6,7 +6,7 @@ import { readableBody } from '../../ops/body/readable-body.ts';
 import { foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { getEvent, type EventHistory, type TimelineEntry } from '../../ops/index.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
-import { stateText, afterHowLong, dueInWords, lineInWords } from '../../ops/words/event-words.ts';
+import { stateText, afterHowLong, dueInWords, lineInWords, withoutRun } from '../../ops/words/event-words.ts';
 import { bytes, plural, relative, latency } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { existingInbox } from '../shared/inbox.ts';
@@ -183,6 +183,8 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
 
 function attemptLines(attempt: Attempt): readonly string[] {
   const { number, outcome, trigger, startedAt, endedAt, error, skipped } = attempt;
+  const unrun = withoutRun(attempt);
+  if (unrun !== null) return [unrun];
   const by = trigger === 'manual' ? ' (rerun)' : '';
   const took = latency(endedAt.getTime() - startedAt.getTime());
   const late = outcome === 'processed' && error !== null ? ', threw after its transaction was committed' : '';

@@ -2,6 +2,7 @@ import type { Instant } from '../../events/instant.ts';
 import type { SyncStore } from '../queue-operations.ts';
 import { MANY_FRESH } from '../rules/accept.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/claim.ts';
+import { othersOf, supersededBy } from '../rules/latest.ts';
 import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts';
 import { isPaused, planHandlersPause } from '../rules/pauses.ts';
 import { ratesIn, type StoredRate } from '../rules/rates.ts';
@@ -10,6 +11,7 @@ import {
   NOTHING_NEXT,
   type Change,
   type ClaimState,
+  type DueEvent,
   type Front,
   type HeldEvent,
   type NextInQueue,
@@ -20,7 +22,7 @@ import {
 import type { Lease, Scope } from '../work.ts';
 import type { Entries, Entry, MemoryHandling } from './memory-events.ts';
 
-type Part = Store<'sync'> & Pick<SyncStore, 'ahead' | 'indexArrivals' | 'nextInQueues'>;
+type Part = Store<'sync'> & Pick<SyncStore, 'ahead' | 'indexArrivals'>;
 
 export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
   const { pauses } = handling;
@@ -67,6 +69,14 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
     const entry = entries.all[seq - 1];
     return entry?.isLeased === true && entry.fence === fence ? entry : undefined;
   };
+  const holdingTypes = (endpoint: string, handles: Scope['types'], handledSince: number): Scope['types'] => {
+    const taken = handling.typesSeen(endpoint, handledSince);
+    return handles === '*' || taken === '*' ? '*' : [...handles, ...taken];
+  };
+  const dueOf = ({ seq, endpoint, type, entity, created, crashes, bytes, trigger }: Entry): DueEvent => {
+    const event = { seq, endpoint, type, entity, created, crashes, bytes, trigger };
+    return { ...event, hasLease: false, front: undefined, isSuperseded: isSuperseded(event) };
+  };
   const claimState = (): ClaimState => ({
     pauses: [...pauses],
     isSuspectRunning: entries.all.some(({ isLeased, crashes }) => isLeased && crashes > 0),
@@ -106,6 +116,12 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       case 'parked':
       case 'unparked':
         for (const seq of change.seqs) entries.change(seq, { isParked: change.kind === 'parked' });
+        break;
+      case 'superseded':
+        for (const seq of change.seqs) supersede(entries.at(seq), change);
+        break;
+      case 'postponed':
+        for (const { seq, dueAt } of change.events) entries.change(seq, { dueAt });
         break;
       case 'type paused': {
         const at = pauses.findIndex((pause) => isPaused([pause], change.asked));
@@ -175,10 +191,6 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       return ratesIn(endpoints === '*' ? ready() : endpoints, types, rates);
     },
     due({ endpoints, types, except, handles, now, includeSuspects, limit, handledSince, closed }) {
-      const holding = (endpoint: string): Scope['types'] => {
-        const taken = handling.typesSeen(endpoint, handledSince);
-        return handles === '*' || taken === '*' ? '*' : [...handles, ...taken];
-      };
       const all = entries
         .ready()
         .filter((entry) => entry.dueAt <= now && (includeSuspects || entry.crashes === 0))
@@ -188,13 +200,35 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       return {
         isAll: all.length <= limit,
         events: all.slice(0, limit).map((entry) => ({
-          ...entry,
+          ...dueOf(entry),
           hasLease: hasLease(entry),
-          front: frontAmong(entry, holding(entry.endpoint)),
-          isSuperseded: isSuperseded(entry),
+          front: frontAmong(entry, holdingTypes(entry.endpoint, handles, handledSince)),
         })),
       };
     },
+    bursts: (events, { handles, handledSince }) =>
+      events.map(({ seq }) => {
+        const { endpoint, entity, type } = entries.at(seq);
+        const queue = { endpoint, entity };
+        const all = waiting(queue).map((entry) => ({
+          ...dueOf(entry),
+          id: entry.id,
+          trigger: entry.trigger,
+          dueAt: entry.dueAt,
+          attempts: entry.attempt,
+          receivedAt: entry.receivedAt.getTime(),
+        }));
+        const same = all.filter((event) => event.type === type);
+        const newest = same.at(-1);
+        if (newest === undefined) return undefined;
+        const others = same.filter((event) => event !== newest && event.trigger === 'auto').toReversed();
+        const types = holdingTypes(endpoint, handles, handledSince);
+        const next = waiting(queue).find(
+          (entry) => !others.some(({ seq }) => seq === entry.seq) && !entry.yields && isAmong(types, entry.type),
+        );
+        const isNext = next === undefined || !isBefore(frontOf(next), newest);
+        return { newest, ...othersOf(others, others.at(-1)), isNext };
+      }),
     eventToRun(key) {
       const entry = entries.find(key);
       return (
@@ -238,6 +272,13 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       for (const change of changes) apply(change);
     },
   };
+}
+
+function supersede(entry: Entry, { by, now }: Extract<Change, { kind: 'superseded' }>): void {
+  const number = (entry.attempt += 1);
+  Object.assign(entry, { state: 'processed', settledAt: now, isParked: false, yields: false });
+  const times = { startedAt: new Date(now), endedAt: new Date(now), error: null };
+  entry.attempts.push({ number, trigger: 'auto', outcome: 'superseded', ...times, skipped: supersededBy(by.id) });
 }
 
 function endAttempt(entry: Entry, change: Extract<Change, { kind: 'attempt ended' }>): void {

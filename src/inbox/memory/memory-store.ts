@@ -65,10 +65,7 @@ export function memoryStore(entries: Entries, handling: MemoryHandling): SyncSto
   };
 }
 
-function memoryAnnouncements(
-  entries: Entries,
-  handling: MemoryHandling,
-): Omit<Announcements, 'indexArrivals' | 'nextInQueues'> {
+function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Omit<Announcements, 'indexArrivals'> {
   return {
     noteScope({ endpoints, types, named = [] }, now) {
       for (const endpoint of endpoints === '*' ? ['*'] : endpoints) {

@@ -264,7 +264,8 @@ function handledBy(
   const run = attempts.slice(Math.max(since, 0));
   const last = attempts.at(-1);
   return {
-    settled_ms: attempts.findLast(({ outcome }) => outcome === 'processed')?.endedMs ?? receivedMs,
+    settled_ms:
+      attempts.findLast(({ outcome }) => outcome === 'processed' || outcome === 'superseded')?.endedMs ?? receivedMs,
     due_ms: attempts.length > 1 ? (last?.startedMs ?? receivedMs) : receivedMs,
     begun: last?.number ?? 0,
     failures: run.filter(({ outcome }) => outcome === 'failed').length,

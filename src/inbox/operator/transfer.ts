@@ -156,7 +156,7 @@ const trigger = z.enum(['auto', 'manual']);
 const attemptSchema = z.strictObject({
   number: whole.min(1),
   trigger,
-  outcome: z.enum(['processed', 'failed', 'crashed', 'interrupted']),
+  outcome: z.enum(['processed', 'failed', 'crashed', 'interrupted', 'superseded']),
   startedMs: ms,
   endedMs: ms,
   error: z

@@ -3,6 +3,7 @@ import type { EventKey } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
 import { isRunning, planSettle, withTimes } from '../rules/attempt.ts';
 import { ClaimPlan, leaseOf, planOne, leasesOf, planLeases, type NumberedClaim } from '../rules/claim.ts';
+import { eventsToUnpark } from '../rules/entity-order.ts';
 import { seenSince } from '../rules/processors.ts';
 import { RateLimits, ratesAsked } from '../rules/rates.ts';
 import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
@@ -32,8 +33,15 @@ export async function claimDue(
     const plan = new ClaimPlan(request, limit, state, rates);
     const claimed: ClaimedEvent[] = [];
     for (let due = plan.toLoad(); due !== null; due = plan.toLoad()) {
-      const { claimed: chosen, parked } = plan.choose(await place.due(due));
-      if (parked.length > 0) await place.apply([{ kind: 'parked', seqs: parked }]);
+      const found = await place.due(due);
+      const inBursts = plan.inBursts(found);
+      const bursts = inBursts.length === 0 ? [] : await place.bursts(inBursts, due);
+      const { claimed: chosen, changes, left } = plan.choose(found, bursts);
+      await place.apply(changes);
+      if (left.length > 0) {
+        const seqs = eventsToUnpark(await place.nextInQueues(left, due.handledSince));
+        await place.apply([{ kind: 'unparked', seqs }]);
+      }
       claimed.push(...(await give(place, chosen, leaseOf(request, { exclusive: true }))));
     }
     await place.apply(plan.begun());

@@ -203,6 +203,29 @@ export function movesOf(t: Tables) {
       FROM ${given} WHERE ${isGiven('queue')} AND queue.fence = given.fence AND queue.lease_until_ms IS NOT NULL
       RETURNING queue.seq, queue.fence`,
     ),
+    /** `$2` and `$3`: when, and by which event. */
+    superseded: aboutEvents(
+      `${unleased} ${insertInto(
+        t.attempts,
+        {
+          ...of('taken', 'seq, endpoint'),
+          number: 'taken.attempts + 1',
+          trigger: "'auto'",
+          outcome: "'superseded'",
+          fence: '0',
+          started_ms: '$2::bigint',
+          ended_ms: '$2::bigint',
+          prunable: 'true',
+          skipped: '$3::text',
+        },
+        'taken',
+      )}`,
+    ),
+    postpone: about(
+      'seq, due_ms',
+      (given) => `
+      UPDATE ${t.queue} AS queue SET due_ms = given.due_ms, fresh = false FROM ${given} WHERE ${isGiven('queue')}`,
+    ),
     /** Also ends the lease of an event that was processed before. */
     toProcessed: aboutEvents(`DELETE FROM ${t.queue} WHERE ${THESE}`),
     processedUnderLease: aboutEvents(`UPDATE ${t.queue} SET processed = true WHERE ${THESE}`),

@@ -101,6 +101,12 @@ function unpark(next: NextInQueue, budget?: Budget): readonly Change[] {
 }
 
 export function countChange(counts: Counting['counts'], change: Change): void {
+  if (change.kind === 'superseded') {
+    for (const _ of change.seqs) {
+      counts.countType('processed', change.by.type);
+      counts.countType('superseded', change.by.type);
+    }
+  }
   if (change.kind !== 'attempt ended') return;
   const { event, ending, ranMs } = change;
   if (ranMs !== null) counts.countMs('handler-ms', ranMs, event.type);

@@ -3,10 +3,12 @@ import type { ClaimRequest, CrashedEvent, Lease, Scope, StartRequest } from '../
 import { crashEnding, endAttempt, endingOf, endLease } from './attempt.ts';
 import { Budget } from './budget.ts';
 import { mustWait } from './entity-order.ts';
+import { planBurst, quietOf, waitsForOther, type BurstStep } from './latest.ts';
 import { isPaused, lastingPauses } from './pauses.ts';
 import { isInScope, seenSince } from './processors.ts';
 import { RateLimits, type StoredRate } from './rates.ts';
 import type {
+  Burst,
   Candidate,
   Change,
   ClaimState,
@@ -18,6 +20,7 @@ import type {
   ExpiredEvent,
   LeasesToEnd,
   NewLease,
+  Queue,
   StartAsked,
 } from './store.ts';
 
@@ -162,36 +165,111 @@ export class ClaimPlan {
     return this.#rates.begun();
   }
 
-  /** Save both before you load the next round, which then finds their entities leased. */
-  choose({ events, isAll }: DueEvents): { readonly claimed: readonly DueEvent[]; readonly parked: readonly number[] } {
+  /** The events whose bursts `choose` needs, one of each burst. */
+  inBursts({ events }: DueEvents): readonly DueEvent[] {
+    const { latest, ordered } = this.#request;
+    if (latest === undefined) return [];
+    const found = new Map<string, DueEvent>();
+    for (const event of events) {
+      if (event.entity === null || quietOf(latest, event.type) === null || !this.#isFor(event)) continue;
+      if (!(ordered && waitsForOther(event))) found.set(burstOf(event), event);
+    }
+    return [...found.values()];
+  }
+
+  /**
+   * Save all of it before you load the next round, which then finds their entities leased.
+   *
+   * @param bursts - of the events of `inBursts`
+   */
+  choose({ events, isAll }: DueEvents, bursts: readonly (Burst | undefined)[] = []): Choice {
+    const { now, ordered } = this.#request;
+    const byName = new Map(bursts.flatMap((burst) => (burst === undefined ? [] : [[burstOf(burst.newest), burst]])));
     const claimed: DueEvent[] = [];
     const parked: number[] = [];
+    const postponed: { readonly seq: number; readonly dueAt: number }[] = [];
+    const changes: Change[] = [];
+    const left: Queue[] = [];
+    const gone = new Set<number>();
     const entities = new Set<string>();
     let madeProgress = false;
-    for (const event of events) {
-      if (this.#claimed === this.#limit) break;
-      // Suspects run one at a time, so that a crash has one culprit.
-      if (isSuspect(event) && !this.#takesSuspects) continue;
-      if (!this.#room.isFor(event.type) || !this.#rates.isFor(event)) continue;
-      madeProgress = true;
-      const queue = event.entity === null ? null : JSON.stringify([event.endpoint, event.entity]);
-      if (this.#request.ordered && queue !== null && (entities.has(queue) || mustWait(event))) {
-        parked.push(event.seq);
-        this.#parked += 1;
-        this.#budget.spend(event.bytes);
-        if (this.#budget.isSpent) break;
-        continue;
-      }
+    const take = (event: DueEvent): void => {
       claimed.push(event);
       this.#claimed += 1;
       this.#room.take(event.type);
       this.#rates.take(event);
-      if (queue !== null) entities.add(queue);
+      if (event.entity !== null) entities.add(queueOf(event));
       if (isSuspect(event)) this.#takesSuspects = false;
+    };
+    for (const event of events) {
+      if (this.#claimed === this.#limit || this.#budget.isSpent) break;
+      // Suspects run one at a time, so that a crash has one culprit.
+      if (isSuspect(event) && !this.#takesSuspects) continue;
+      if (!this.#isFor(event) || gone.has(event.seq)) continue;
+      madeProgress = true;
+      const isEntityTaken = ordered && event.entity !== null && entities.has(queueOf(event));
+      const burst = isEntityTaken || (ordered && waitsForOther(event)) ? undefined : byName.get(burstOf(event));
+      const step = burst === undefined ? ALONE : this.#planBurst(event, burst);
+      if (burst !== undefined && step.kind === 'supersede') {
+        const seqs = step.older.map(({ seq }) => seq);
+        changes.push({ kind: 'superseded', seqs, by: burst.newest, now });
+        this.#parked += seqs.length;
+        for (const seq of seqs) gone.add(seq);
+        if (step.more) break;
+        byName.delete(burstOf(event));
+        if (step.runsNewest) {
+          gone.add(burst.newest.seq);
+          take(burst.newest);
+        } else {
+          left.push({ endpoint: event.endpoint, entity: event.entity });
+        }
+        continue;
+      }
+      const mustPark = isEntityTaken || (ordered && mustWait(event));
+      if (mustPark || step.kind === 'wait') {
+        if (mustPark) parked.push(event.seq);
+        else if (step.kind === 'wait') postponed.push({ seq: event.seq, dueAt: step.until });
+        this.#parked += 1;
+        this.#budget.spend(event.bytes);
+      } else {
+        take(event);
+      }
     }
-    this.#isDone = isAll || !madeProgress;
-    return { claimed, parked };
+    this.#isDone = left.length === 0 && (isAll || !madeProgress);
+    if (parked.length > 0) changes.push({ kind: 'parked', seqs: parked });
+    if (postponed.length > 0) changes.push({ kind: 'postponed', events: postponed });
+    return { claimed, changes, left };
   }
+
+  #isFor(event: DueEvent): boolean {
+    return this.#room.isFor(event.type) && this.#rates.isFor(event);
+  }
+
+  #planBurst(event: DueEvent, burst: Burst): BurstStep {
+    const { latest, now, ordered } = this.#request;
+    const quiet = quietOf(latest, event.type);
+    if (quiet === null) return ALONE;
+    const step = planBurst(event, burst, quiet, { now, ordered }, this.#budget);
+    if (step.kind !== 'supersede' || !isSuspect(burst.newest) || this.#takesSuspects) return step;
+    return { ...step, runsNewest: false };
+  }
+}
+
+interface Choice {
+  readonly claimed: readonly DueEvent[];
+  readonly changes: readonly Change[];
+  /** the next of these queues may run once `changes` are saved */
+  readonly left: readonly Queue[];
+}
+
+const ALONE: BurstStep = { kind: 'alone' };
+
+function queueOf({ endpoint, entity }: Queue): string {
+  return JSON.stringify([endpoint, entity]);
+}
+
+function burstOf({ endpoint, entity, type }: DueEvent): string {
+  return JSON.stringify([endpoint, entity, type]);
 }
 
 export class Room {

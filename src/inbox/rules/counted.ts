@@ -9,7 +9,9 @@ export type Counted =
   | 'stored'
   | 'duplicate'
   | 'conflict'
+  /** by a handler, or superseded */
   | 'processed'
+  | 'superseded'
   /** an attempt that failed and is tried again */
   | 'failed'
   | 'dead'
@@ -143,6 +145,7 @@ export function ownTypesAmong(handled: Iterable<string>): ReadonlySet<string> {
 const BY_TYPE: ReadonlySet<Counted> = new Set<Counted>([
   'stored',
   'processed',
+  'superseded',
   'failed',
   'dead',
   'ignored',

@@ -41,6 +41,9 @@ export interface Store<M extends Mode> {
   rates(request: RatesAsked): Answer<M, readonly StoredRate[]>;
   /** The longest due first. Leaves out parked events and closed lanes. */
   due(request: DueAsked): Answer<M, DueEvents>;
+  /** Returns as many, in their order. The caller holds the slots of the events. */
+  bursts(events: readonly DueEvent[], request: DueAsked): Answer<M, readonly (Burst | undefined)[]>;
+  nextInQueues(queues: readonly Queue[], handledSince: number): Answer<M, readonly NextInQueue[]>;
   eventToRun(key: EventKey): Answer<M, EventToRun | undefined>;
   /** Returns as many, in their order. */
   lease(events: readonly Candidate[], claim: NewLease): Answer<M, readonly LeasedEvent[]>;
@@ -149,14 +152,32 @@ export interface DueEvents {
   readonly isAll: boolean;
 }
 
+/** The waiting events with the type and entity of a due event. */
+export interface Burst {
+  readonly newest: DueEvent &
+    Pick<WaitingEvent, 'attempts' | 'receivedAt'> & { readonly id: string; readonly dueAt: number };
+  /** the others that were not rerun, newest first */
+  readonly others: readonly WaitingEvent[];
+  /** set if `others` are not all */
+  readonly oldest: WaitingEvent | undefined;
+  /** without the others, no event would come before the newest */
+  readonly isNext: boolean;
+}
+
+export interface WaitingEvent extends SizedEvent {
+  readonly attempts: number;
+  readonly receivedAt: number;
+}
+
 export interface DueEvent extends Candidate {
   /** the handler of an event of this entity may be running */
   readonly hasLease: boolean;
-  readonly front: Pick<Front, 'seq' | 'created'> | undefined;
+  readonly front: Front | undefined;
+  readonly trigger: Attempt['trigger'];
   readonly isSuperseded: boolean;
 }
 
-export interface EventToRun extends Omit<DueEvent, 'front'> {
+export interface EventToRun extends Omit<DueEvent, 'front' | 'trigger'> {
   readonly state: EventState;
   readonly isInvalid: boolean;
   readonly isPruned: boolean;
@@ -229,6 +250,14 @@ export type Change =
   /** no claim finds a parked event */
   | { readonly kind: 'parked'; readonly seqs: readonly number[] }
   | { readonly kind: 'unparked'; readonly seqs: readonly number[] }
+  /** processed without a run */
+  | {
+      readonly kind: 'superseded';
+      readonly seqs: readonly number[];
+      readonly by: { readonly id: string; readonly type: string | null };
+      readonly now: number;
+    }
+  | { readonly kind: 'postponed'; readonly events: readonly { readonly seq: number; readonly dueAt: number }[] }
   | { readonly kind: 'type paused'; readonly asked: AskedPause }
   /** deletes the pauses whose end has passed */
   | { readonly kind: 'pauses ended'; readonly now: number }

@@ -63,6 +63,11 @@ export function prepareMoves(database: SqliteDatabase) {
       SET state = 'processed', settled_ms = :now, ${NO_LEASE}, trigger = 'auto', yields = 0
       WHERE seq = :seq
     `),
+    superseded: prepare(`
+      UPDATE hookbox_events
+      SET state = 'processed', settled_ms = :now, trigger = 'auto', parked = 0, yields = 0, attempts = attempts + 1
+      WHERE seq IN (SELECT value FROM json_each(:seqs))
+    `),
     /** If the handler commits by itself, this is committed too. */
     beginEffect: prepare(`
       UPDATE hookbox_events SET effect = 1 WHERE ${HELD} AND state = 'processing' AND effect = 0

@@ -23,6 +23,11 @@ export function afterHowLong(outcome: Attempt['outcome'], duration: string): str
   return outcome === 'crashed' ? `, detected after ${duration}` : ` after ${duration}`;
 }
 
+/** `null` if the handler ran. */
+export function withoutRun({ outcome, skipped = 'superseded by a newer event' }: Attempt): string | null {
+  return outcome === 'superseded' ? `${oneLine(skipped, Infinity)}; its handler did not run` : null;
+}
+
 /** `+120 ms warn: late (carrier=DHL)` */
 export function lineInWords({ afterMs, level, text }: LogLine): string {
   return `+${latency(afterMs)} ${oneLine(level)}: ${oneLine(text, Infinity)}`;

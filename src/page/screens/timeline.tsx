@@ -1,7 +1,7 @@
 import type { EventAct } from '../../inbox/operator/audit.ts';
 import { type EventHistory, type TimelineEntry, foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
-import { afterHowLong, dueInWords, lineInWords } from '../../ops/words/event-words.ts';
+import { afterHowLong, dueInWords, lineInWords, withoutRun } from '../../ops/words/event-words.ts';
 import { age, number, plural, timestamp } from '../../ops/words/format.ts';
 import { oneLine, printableLines } from '../../printable.ts';
 import { StoredText, Time } from '../parts/text.tsx';
@@ -115,7 +115,10 @@ function foldedInWords({ attempts, last }: FoldedAttempts, now: Date) {
   );
 }
 
-function attemptInWords({ number: nth, trigger, outcome, startedAt, endedAt, error, skipped, log }: Attempt) {
+function attemptInWords(attempt: Attempt) {
+  const { number: nth, trigger, outcome, startedAt, endedAt, error, skipped, log } = attempt;
+  const unrun = withoutRun(attempt);
+  if (unrun !== null) return unrun;
   const ms = Math.max(endedAt.getTime() - startedAt.getTime(), 0);
   return (
     <>

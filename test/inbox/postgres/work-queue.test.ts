@@ -1,5 +1,6 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxesOnPostgres } from '../../helpers/postgres.ts';
+import { testLatest } from '../../processing/latest.conformance.ts';
 import { testLeases } from '../../processing/leases.conformance.ts';
 import { testOptionsByType, testTraces } from '../../processing/options-by-type.conformance.ts';
 import { testRates } from '../../processing/rates.conformance.ts';
@@ -20,3 +21,4 @@ testRates('the work queue in Postgres', () => empty() as Inbox<never>);
 testTraces('the work queue in Postgres', () => empty() as Inbox<never>);
 testSteps('the work queue in Postgres', () => empty() as Inbox<never>);
 testToldCrashes('the work queue in Postgres', () => empty() as Inbox<never>);
+testLatest('the work queue in Postgres', () => empty() as Inbox<never>);

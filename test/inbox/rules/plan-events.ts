@@ -11,6 +11,7 @@ export function dueEvent(seq: number, parts: Partial<DueEvent> = {}): DueEvent {
     created: { ms: seq, ns: 0 },
     crashes: 0,
     bytes: 10,
+    trigger: 'auto',
     hasLease: false,
     front: undefined,
     isSuperseded: false,

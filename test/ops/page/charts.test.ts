@@ -16,6 +16,7 @@ function step(n: number, parts: Partial<StatsStep> = {}): StatsStep {
     duplicate: 0,
     conflict: 0,
     processed: 0,
+    superseded: 0,
     failed: 0,
     dead: 0,
     ignored: 0,

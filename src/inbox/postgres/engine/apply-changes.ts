@@ -1,4 +1,5 @@
 import { countChange, logColumn } from '../../rules/attempt.ts';
+import { supersededBy } from '../../rules/latest.ts';
 import { handlersPauseWrites, PAUSE_COLUMNS, pauseOf, type PauseRow } from '../../rules/pauses.ts';
 import { rateWrite } from '../../rules/rates.ts';
 import type { Change, RunningEvent } from '../../rules/store.ts';
@@ -39,6 +40,8 @@ export async function applyChanges(transaction: Transaction, changes: readonly C
     ...(await transaction.countsToWrite()),
   ];
   const alone: readonly Write[] = [
+    ...of('superseded').map(({ seqs, now, by }) => moves.superseded(seqs, now, supersededBy(by.id))),
+    moves.postpone(of('postponed').flatMap(({ events }) => events.map(({ seq, dueAt }) => ({ seq, due_ms: dueAt })))),
     ...of('lease renewed').map(({ lease, until }) => moves.renew([lease], until, false)),
     ...of('attempts begun').map(({ rate }) => rateWrite(t.rates, rate)),
     ...of('late error').map((change) => lateError(t, change)),

@@ -168,7 +168,7 @@ export const SLOT_IS_HELD = 'slot = ANY($7::smallint[])';
 function withFacts(t: Tables): string {
   return `
     WITH due AS MATERIALIZED (
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, crashes, due_ms FROM ${t.queue}
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, crashes, trigger, due_ms FROM ${t.queue}
       WHERE seq = ANY($1::bigint[]) AND ${SLOT_IS_HELD} AND ${READY} AND due_ms <= $2 AND (crashes = 0 OR $3::boolean)
     ), ${holding(t, 'due', '$4', { types: '$5::text[]', every: '$6::boolean' })}
     SELECT due.*, ${dueFacts(t)}, ${FRONT_COLUMNS}

@@ -25,7 +25,8 @@ import { given, lists } from '../sql/statements.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
 import { applyChanges } from './apply-changes.ts';
 import { dueEvents, dueFacts } from './due-events.ts';
-import { front, holding, nextColumns, nextOf, type NextColumns } from './entity-queue.ts';
+import { loadBursts } from './bursts.ts';
+import { front, holding, nextColumns, nextInQueues, nextOf, type NextColumns } from './entity-queue.ts';
 import { lockedRates } from './rates.ts';
 import { claimLocks, type Reading, type Transaction } from './transaction.ts';
 
@@ -43,6 +44,8 @@ export function postgresStore(transaction: Transaction): Store<'async'> {
     claimState: () => claimState(transaction),
     rates: (request) => lockedRates(transaction, request),
     due: (request) => dueEvents(transaction, request),
+    bursts: (events, request) => loadBursts(transaction, events, request),
+    nextInQueues: (queues, handledSince) => nextInQueues(transaction, queues, handledSince),
     eventToRun: (key) => eventToRun(transaction, key),
     lease: (events, claim) => lease(transaction, events, claim),
     async held(leases, handledSince) {

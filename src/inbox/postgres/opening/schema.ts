@@ -146,7 +146,7 @@ export const schema: Migration = {
       seq           bigint NOT NULL,
       number        integer NOT NULL,
       trigger       text COLLATE "C" NOT NULL CHECK (trigger IN ('auto', 'manual')),
-      outcome       text COLLATE "C" NOT NULL CHECK (outcome IN ('processed', 'failed', 'crashed', 'interrupted')),
+      outcome       text COLLATE "C" NOT NULL CHECK (outcome IN ('processed', 'failed', 'crashed', 'interrupted', 'superseded')),
       fence         bigint NOT NULL,
       endpoint      text COLLATE "C" NOT NULL,
       started_ms    bigint NOT NULL,

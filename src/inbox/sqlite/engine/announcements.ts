@@ -13,7 +13,7 @@ import { type NamedStatements, distinctTypes, READY } from '../sql/named-stateme
 import type { TypeRow } from '../sql/rows.ts';
 import { statement } from '../sql/statement.ts';
 import { indexNew } from './clock.ts';
-import { holdingTypesOf, nextInQueue, pausesOf, readyEndpoints } from './entity-queue.ts';
+import { holdingTypesOf, pausesOf, readyEndpoints } from './entity-queue.ts';
 
 /** Senders choose the types, so any number may exist. */
 const TYPES = 200;
@@ -74,8 +74,6 @@ export function announcements(statements: NamedStatements): Announcements {
       }
       return found;
     },
-    nextInQueues: (queues, handledSince) =>
-      queues.map((each) => nextInQueue(statements, each, holdingTypesOf(statements, each.endpoint, handledSince))),
     waitingOf(types, dueBy, limit) {
       const events: WaitingEvent[] = [];
       for (const { endpoint, type } of types) {

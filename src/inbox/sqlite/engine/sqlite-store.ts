@@ -1,10 +1,12 @@
 import type { SyncStore } from '../../queue-operations.ts';
 import { isCommittedAlone, foundCrash, countChange, logColumn } from '../../rules/attempt.ts';
+import { OTHERS_TO_LOAD, othersOf, supersededBy } from '../../rules/latest.ts';
 import { isAmong } from '../../rules/processors.ts';
 import { handlersPauseWrites, isPaused, openLanes, pausesIn } from '../../rules/pauses.ts';
 import { rateOf, ratesIn, rateWrite } from '../../rules/rates.ts';
 import {
   NOTHING_NEXT,
+  type Burst,
   type Candidate,
   type Change,
   type ClaimState,
@@ -13,6 +15,7 @@ import {
   type HeldEvent,
   type LeasedEvent,
   type RunningEvent,
+  type WaitingEvent,
 } from '../../rules/store.ts';
 import type { Scope } from '../../work.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
@@ -21,6 +24,7 @@ import {
   createdColumns,
   createdOf,
   errorColumns,
+  type BurstRow,
   type CandidateRow,
   type LeasedRow,
   type RunningRow,
@@ -92,6 +96,9 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
         isAll: rows.length <= request.limit && lists.every((list) => list.length < request.limit),
       };
     },
+    bursts: (events, request) => events.map((event) => burstOf(statements, event, request)),
+    nextInQueues: (queues, handledSince) =>
+      queues.map((each) => nextInQueue(statements, each, holdingTypesOf(statements, each.endpoint, handledSince))),
     eventToRun({ id, endpoint }) {
       const row = queue.eventToRun.get({ id, endpoint });
       if (row === undefined) return undefined;
@@ -162,6 +169,16 @@ function apply(statements: NamedStatements, change: Change): void {
       });
       break;
     }
+    case 'superseded': {
+      const seqs = JSON.stringify(change.seqs);
+      const { now, by } = change;
+      moves.superseded.run({ seqs, now });
+      queue.addSuperseded.run({ seqs, now, by: supersededBy(by.id) });
+      break;
+    }
+    case 'postponed':
+      for (const { seq, dueAt: due } of change.events) moves.moveDue.run({ seq, due });
+      break;
     case 'lease ended':
       moves.endLease.run({ seq: change.seq });
       break;
@@ -228,7 +245,7 @@ function readyTypesBut({ queue }: NamedStatements, endpoint: string, except: rea
 
 function dueEvent(statements: NamedStatements, row: CandidateRow, request: DueAsked): DueEvent {
   const event = candidateOf(row);
-  const alone = { ...event, hasLease: false, front: undefined, isSuperseded: false };
+  const alone = { ...event, trigger: row.trigger, hasLease: false, front: undefined, isSuperseded: false };
   if (event.entity === null) return alone;
   if (!request.ordered) return { ...alone, isSuperseded: isSuperseded(statements, row) };
   // An event that waits for a lease needs no other fact.
@@ -236,6 +253,40 @@ function dueEvent(statements: NamedStatements, row: CandidateRow, request: DueAs
   const holding = holdingTypesOf(statements, event.endpoint, request.handledSince, request.handles);
   const front = frontOf(statements, event, holding, ({ seq }) => seq === event.seq);
   return { ...alone, front, isSuperseded: isSuperseded(statements, row) };
+}
+
+/** In three or four statements, however many events wait. */
+function burstOf(
+  statements: NamedStatements,
+  { endpoint, entity, type }: DueEvent,
+  { handles, handledSince }: DueAsked,
+): Burst | undefined {
+  const { queue } = statements;
+  const lane = { endpoint, entity, type };
+  const row = queue.newestOfType.get(lane);
+  if (row === undefined) return undefined;
+  const others = queue.othersOfType.all({ ...lane, newest: row.seq, limit: OTHERS_TO_LOAD }).map(waitingOf);
+  const oldest = queue.oldestOfType.get({ ...lane, newest: row.seq });
+  const types = holdingTypesOf(statements, endpoint, handledSince, handles)();
+  const place = { newest: row.seq, created_ms: row.created_ms, created_ns: row.created_ns };
+  return {
+    newest: {
+      ...candidateOf(row),
+      ...waitingOf(row),
+      id: row.id,
+      dueAt: row.due_ms,
+      trigger: row.trigger,
+      hasLease: false,
+      front: undefined,
+      isSuperseded: isSuperseded(statements, row),
+    },
+    ...othersOf(others, oldest && waitingOf(oldest)),
+    isNext: queue.beforeNewest.get({ ...lane, ...place, types: JSON.stringify(types) }) === undefined,
+  };
+}
+
+function waitingOf({ seq, bytes, attempts, received_ms: receivedAt }: BurstRow): WaitingEvent {
+  return { seq, bytes, attempts, receivedAt };
 }
 
 function hasLease({ queue }: NamedStatements, { entity, endpoint }: CandidateRow): boolean {

@@ -113,8 +113,9 @@ export const schema: Migration = {
     -- The front of an entity, also of some types; events before and behind an event.
     CREATE INDEX hookbox_events_waiting ON hookbox_events (entity, endpoint, yields, created_ms, created_ns, seq)
       WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL;
-    CREATE INDEX hookbox_events_holding_of_type ON hookbox_events (entity, endpoint, type, created_ms, created_ns, seq)
-      WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL AND yields = 0;
+    CREATE INDEX hookbox_events_waiting_of_type
+      ON hookbox_events (entity, endpoint, type, yields, created_ms, created_ns, seq)
+      WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL;
     -- Parked events that yield: some are claimed when another event has ended.
     CREATE INDEX hookbox_events_yielding ON hookbox_events (entity, endpoint, parked)
       WHERE yields = 1 AND state = 'pending';
@@ -144,7 +145,7 @@ export const schema: Migration = {
       seq           INTEGER NOT NULL REFERENCES hookbox_events (seq),
       number        INTEGER NOT NULL CHECK (number > 0),
       trigger       TEXT    NOT NULL CHECK (trigger IN ('auto', 'manual')),
-      outcome       TEXT    NOT NULL CHECK (outcome IN ('processed', 'failed', 'crashed', 'interrupted')),
+      outcome       TEXT    NOT NULL CHECK (outcome IN ('processed', 'failed', 'crashed', 'interrupted', 'superseded')),
       started_ms    INTEGER NOT NULL,
       ended_ms      INTEGER NOT NULL,
       error_name    TEXT,

@@ -12,6 +12,7 @@ import type { SqliteDatabase } from '../opening/database.ts';
 import type {
   AheadRow,
   AttemptRow,
+  BurstRow,
   CandidateRow,
   ClockRow,
   ConflictRow,
@@ -101,7 +102,7 @@ const FRESH_ONES = 'hookbox_events WHERE parked > 0 AND parked = 2';
 const PARKED = 'hookbox_events WHERE parked > 0 AND parked = 1';
 const ENTITY_LEASED = 'hookbox_events WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint';
 
-const CANDIDATE = `seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, ${BYTES}`;
+const CANDIDATE = `seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, trigger, ${BYTES}`;
 const RUNNING =
   'seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, yields, state, effect, closing';
 
@@ -129,6 +130,20 @@ function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string
         WHERE ${READY} AND endpoint = p.endpoint AND type = p.type ORDER BY due_ms LIMIT 1
       ))) FROM hookbox_pauses AS p WHERE p.endpoint >= ''
     )`;
+}
+
+/** The waiting events of one type and entity; those that yield are behind the others in the index. */
+function burst(where: string, order: 'ASC' | 'DESC', limit: string): string {
+  const some = (yields: 0 | 1): string => `
+    SELECT * FROM (
+      SELECT ${CANDIDATE}, id, attempts, received_ms FROM hookbox_events INDEXED BY hookbox_events_waiting_of_type
+      WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint AND type = +:type
+        AND yields = ${yields} ${where}
+      ORDER BY created_ms ${order}, created_ns ${order}, seq ${order} LIMIT ${limit}
+    )`;
+  return `
+    SELECT * FROM (${some(0)} UNION ALL ${some(1)})
+    ORDER BY created_ms ${order}, created_ns ${order}, seq ${order} LIMIT ${limit}`;
 }
 
 /**
@@ -206,12 +221,26 @@ function prepareQueueStatements(database: SqliteDatabase) {
     frontOfTypes: prepare<FrontRow>(`
       SELECT created_ms, created_ns, seq, type, ${BYTES} FROM hookbox_events WHERE seq IN (
         SELECT (
-          SELECT seq FROM hookbox_events INDEXED BY hookbox_events_holding_of_type
+          SELECT seq FROM hookbox_events INDEXED BY hookbox_events_waiting_of_type
           WHERE state = 'pending' AND parked < 2 AND yields = 0 AND entity = +:entity AND endpoint = +:endpoint
             AND type = json_each.value
           ORDER BY created_ms, created_ns, seq LIMIT 1
         ) FROM json_each(:types)
       ) ORDER BY created_ms, created_ns, seq LIMIT 1
+    `),
+    newestOfType: prepare<BurstRow>(burst('', 'DESC', '1')),
+    othersOfType: prepare<BurstRow>(burst("AND trigger = 'auto' AND seq != :newest", 'DESC', '+:limit')),
+    oldestOfType: prepare<BurstRow>(burst("AND trigger = 'auto' AND seq != :newest", 'ASC', '1')),
+    /** Waits before the newest of a burst, and does not belong to the events that it supersedes. */
+    beforeNewest: prepare<object>(`
+      SELECT 1 FROM ${HOLDING} AND (type != :type OR trigger = 'manual') AND seq != :newest
+        AND (created_ms, created_ns, seq) < (:created_ms, :created_ns, :newest)
+        AND (:types = '"*"' OR type IN (SELECT value FROM json_each(:types))) LIMIT 1
+    `),
+    addSuperseded: prepare(`
+      INSERT INTO hookbox_attempts (seq, number, trigger, outcome, started_ms, ended_ms, skipped)
+      SELECT seq, attempts, 'auto', 'superseded', :now, :now, :by FROM hookbox_events
+      WHERE seq IN (SELECT value FROM json_each(:seqs))
     `),
     highWater: prepare<object>(`
       SELECT 1 FROM hookbox_entities

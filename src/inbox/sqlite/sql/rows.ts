@@ -44,7 +44,9 @@ export type KnownRow = Columns<'seq' | 'entity' | 'state' | 'verified' | 'body' 
 export type AheadRow = Pick<ClockRow, 'latest_ms' | 'back_ms'> &
   Record<'crowded' | 'paused' | 'busy' | 'superseded', Flag>;
 
-export type CandidateRow = About & SizedEvent & Columns<'due_ms' | 'crashes'>;
+export type CandidateRow = About & SizedEvent & Columns<'due_ms' | 'crashes' | 'trigger'>;
+
+export type BurstRow = CandidateRow & Columns<'id' | 'attempts' | 'received_ms'>;
 
 export type RowToRun = CandidateRow & Columns<'state' | 'dead_reason'> & { readonly pruned: Flag };
 
