@@ -76,17 +76,22 @@ export async function* exportOfEach(
     const pauses = filters.some(isWhole) ? await operations.pausedTypes() : [];
     for (const pause of pauses) if (pause.until === undefined) yield pauseLine(pause);
     for (const [n, filter] of filters.entries()) {
-      for await (const page of n === 0 ? first : operations.exportPages(filter)) {
-        if (signal?.aborted === true) return;
-        // The audit must not understate an export.
-        totals.events += page.events;
-        totals.marks += page.marks;
-        if (performance.now() - recountedAt > RECOUNT_MS) {
-          await operations.recount(audit, { events: totals.events });
-          recountedAt = performance.now();
+      const pages = n === 0 ? first : operations.exportPages(filter);
+      try {
+        for (let page = await pages.next(); page !== null; page = await pages.next()) {
+          if (signal?.aborted === true) return;
+          // The audit must not understate an export.
+          totals.events += page.events;
+          totals.marks += page.marks;
+          if (performance.now() - recountedAt > RECOUNT_MS) {
+            await operations.recount(audit, { events: totals.events });
+            recountedAt = performance.now();
+          }
+          yield* page.lines;
+          onProgress?.(totals.events);
         }
-        yield* page.lines;
-        onProgress?.(totals.events);
+      } finally {
+        await pages.end();
       }
     }
     yield lastLine(totals);

@@ -80,7 +80,7 @@ export async function importHandled(
   const about = { handled: true, endpoint, ...(from !== undefined && { from }) };
   const audit = dryRun ? null : await operations.note('import', by, about, { ...counts, different: 0 });
 
-  for await (const batch of batches(ids)) {
+  async function importBatch(batch: readonly string[]): Promise<void> {
     const now = by.now ?? Date.now();
     const records = batch.map((id) => {
       return { event: handledEvent({ endpoint, id }, now), raisesMark: false, trusted: false };
@@ -93,13 +93,9 @@ export async function importHandled(
     notProcessed.push(...open.map(({ id, state }) => ({ id, state })));
     counts.known += known - open.length;
     onProgress?.({ ...counts });
-    if (signal?.aborted === true) break;
   }
-  return { ...counts, notProcessed, audit };
-}
 
-async function* batches(ids: AsyncIterable<string> | Iterable<string>): AsyncGenerator<readonly string[], void> {
-  let batch = new Set<string>();
+  const batch = new Set<string>();
   let number = 0;
   for await (const id of ids) {
     number += 1;
@@ -109,10 +105,12 @@ async function* batches(ids: AsyncIterable<string> | Iterable<string>): AsyncGen
     }
     batch.add(id);
     if (batch.size < BATCH_IDS) continue;
-    yield [...batch];
-    batch = new Set();
+    await importBatch([...batch]);
+    batch.clear();
+    if (signal?.aborted === true) break;
   }
-  if (batch.size > 0) yield [...batch];
+  if (batch.size > 0) await importBatch([...batch]);
+  return { ...counts, notProcessed, audit };
 }
 
 function handledEvent(key: { readonly endpoint: string; readonly id: string }, now: number): ExportedEvent {

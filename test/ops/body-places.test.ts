@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it, test } from 'vitest';
-import { readPlaces, tokensAt, type BodyStep } from '../../src/inbox/operator/finding/bodies.ts';
+import { placesReader, tokensAt, type BodyStep } from '../../src/inbox/operator/finding/bodies.ts';
 
 /** What JSON.parse has at a place, as it is written again. */
 function atPlace(json: unknown, steps: readonly BodyStep[]): string | null {
@@ -55,8 +55,8 @@ it.each([
   ['a list that no path leads into', `{"b":[${'1,'.repeat(250_000)}1]}`],
   ['lists within one another', `{"b":${'['.repeat(250_000)}${']'.repeat(250_000)}}`],
 ])('whoever reads may rest every 64 KiB, also in %s', (_, text) => {
-  const reading = readPlaces(text, [['missing']]);
+  const read = placesReader(text, [['missing']]);
   let rests = 0;
-  while (reading.next().done !== true) rests += 1;
+  while (read() === null) rests += 1;
   expect(rests).toBeGreaterThanOrEqual(Math.floor(text.length / 65_536) - 1);
 });

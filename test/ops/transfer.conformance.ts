@@ -239,7 +239,9 @@ export const testTransfer = suite((store: TransferStore) => {
       const sizes = [...Array.from({ length: 450 }, () => 1), ...Array.from({ length: 7 }, () => 700_000)];
       await storeAll(inbox, ...sizes.map((size, n) => incoming({ id: `evt_${n}`, body: Buffer.alloc(size, n) })));
       const pages: number[][] = [];
-      for await (const { lines } of operationsOf(inbox).exportPages({})) {
+      const reading = operationsOf(inbox).exportPages({});
+      for (let page = await reading.next(); page !== null; page = await reading.next()) {
+        const { lines } = page;
         pages.push([lines.length, lines.reduce((sum, line) => sum + line.length, 0)]);
       }
       expect(pages.reduce((sum, [count = 0]) => sum + count, 0)).toBe(457);

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib';
 import { mistakes, type Found, type Mistakes, type Variant } from './causes.ts';
-import { jsonWritings } from './json-writings.ts';
+import { someJsonWriting } from './json-writings.ts';
 
 export interface OtherBody {
   readonly name: string;
@@ -18,32 +18,36 @@ type Content = Uint8Array | string | null;
 /** What a mistake makes of a body: nothing where it returns `null` or throws. */
 type Make = (body: Buffer) => Content | readonly Content[];
 
-/** The simplest first, each made when it is needed. */
-export function* bodyVariants(body: Buffer, others: readonly OtherBody[]): Generator<Variant<Uint8Array>> {
+/** Tries the simplest first, each made when it is needed, until one fits. */
+export function someBodyVariant(
+  body: Buffer,
+  others: readonly OtherBody[],
+  fits: (variant: Variant<Uint8Array>) => boolean,
+): boolean {
   const seen = new Set([body.toString('latin1')]);
-  for (const [content, found] of candidates(body, others)) {
+  return someCandidate(body, others, (content, found) => {
     const bytes = Buffer.from(content as Uint8Array);
     // Large ones are few, and to remember them would cost more than to try one twice.
     if (bytes.byteLength <= SMALL_BYTES) {
       const name = bytes.toString('latin1');
-      if (seen.has(name)) continue;
+      if (seen.has(name)) return false;
       seen.add(name);
     }
-    yield { value: bytes, found: [found] };
-  }
+    return fits({ value: bytes, found: [found] });
+  });
 }
 
-type Candidate = readonly [content: Uint8Array | string, found: Found];
+type TryCandidate = (content: Uint8Array | string, found: Found) => boolean;
 
-function* candidates(body: Buffer, others: readonly OtherBody[]): Generator<Candidate> {
-  for (const { name, body: other } of others) {
-    yield [other, { cause: 'other-body', what: `the signature belongs to ${name}` }];
-  }
+function someCandidate(body: Buffer, others: readonly OtherBody[], fits: TryCandidate): boolean {
   const isLarge = body.byteLength > LARGE_BYTES;
-  for (const [found, make] of isLarge ? NEWLINES : [...NEWLINES, ...CHANGES]) {
-    for (const content of made(body, make)) if (content !== null) yield [content, found];
-  }
-  if (body.byteLength <= MEDIUM_BYTES) yield* writings(body);
+  return (
+    others.some((other) => fits(other.body, { cause: 'other-body', what: `the signature belongs to ${other.name}` })) ||
+    (isLarge ? NEWLINES : [...NEWLINES, ...CHANGES]).some(([found, make]) =>
+      made(body, make).some((content) => content !== null && fits(content, found)),
+    ) ||
+    (body.byteLength <= MEDIUM_BYTES && someWriting(body, fits))
+  );
 }
 
 function made(body: Buffer, make: Make): readonly Content[] {
@@ -234,19 +238,18 @@ export function leftOfBody(body: Uint8Array): Found | null {
   return { cause: 'not-the-body', what: `your body is ${text}: other code read it or converted it to text first` };
 }
 
-function* writings(body: Buffer): Generator<Candidate> {
+function someWriting(body: Buffer, fits: TryCandidate): boolean {
   const isSmall = body.byteLength <= SMALL_BYTES;
   const text = withoutMark(body.toString());
-  for (const { text: written, how } of jsonWritings(text, isSmall)) {
+  return someJsonWriting(text, isSmall, ({ text: written, how }) => {
     const ended = [`${written}\n`, `${written}\r\n`];
     if (withoutBreaks(written) === withoutBreaks(text)) {
       const what = 'the sender removed line breaks after it computed the signature, as curl --data does';
-      for (const content of [written, ...ended]) yield [content, { cause: 'line-endings', what }];
-      continue;
+      return [written, ...ended].some((content) => fits(content, { cause: 'line-endings', what }));
     }
     const what = `${OVER}the same JSON, ${how}`;
-    yield [written, { cause: 're-serialised', what }];
-    if (!isSmall) continue;
-    for (const content of ended) yield [content, { cause: 're-serialised', what: `${what}, followed by a newline` }];
-  }
+    if (fits(written, { cause: 're-serialised', what })) return true;
+    const followedByNewline: Found = { cause: 're-serialised', what: `${what}, followed by a newline` };
+    return isSmall && ended.some((content) => fits(content, followedByNewline));
+  });
 }

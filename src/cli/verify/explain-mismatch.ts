@@ -3,7 +3,7 @@ import { isWellFormedSignature, verifySignature } from '../../signing/signature.
 import { EXIT, print, printJson, styled, tell, usageError, type ExitCode } from '../shared/output.ts';
 import { noteWhenEmpty, readInput } from '../shared/files.ts';
 import { secretOf, type SecretOptions } from '../shared/secret.ts';
-import { bodyVariants, leftOfBody, type OtherBody } from './body-variants.ts';
+import { someBodyVariant, leftOfBody, type OtherBody } from './body-variants.ts';
 import { CAUSES, type Found, type Variant } from './causes.ts';
 import { keyVariants, otherSchemes, RIGHT_SCHEME, signatureReadings, type Scheme } from './signing-variants.ts';
 
@@ -92,31 +92,37 @@ export function explainMismatch({ body, signature, secret, oldSecrets = [], othe
   let signatures = 0;
   let bytesLeft = Infinity;
 
-  function* combinations(): Generator<readonly [Variant<Uint8Array>, Variant<Buffer>, Scheme]> {
-    yield [asItIs, given, RIGHT_SCHEME];
-    for (const key of otherKeys) yield [asItIs, key, RIGHT_SCHEME];
-    for (const variant of bodyVariants(Buffer.from(body), others)) {
-      bodies.push(variant);
-      yield [variant, given, RIGHT_SCHEME];
-    }
-    for (const scheme of schemes) yield [asItIs, given, scheme];
-    bytesLeft = PAIR_BYTES;
-    for (const key of otherKeys) for (const scheme of schemes) yield [asItIs, key, scheme];
-    for (const variant of bodies) for (const key of otherKeys) yield [variant, key, RIGHT_SCHEME];
-    for (const variant of bodies) for (const scheme of schemes) yield [variant, given, scheme];
-  }
-
   function search(): readonly Found[] | null {
     if (readings.length === 0) return null;
     const match = matcher(readings);
-    for (const [variant, key, scheme] of combinations()) {
-      if (bytesLeft <= 0) return null;
+    let explanation: readonly Found[] | null = null;
+    /** Whether the search is over. */
+    const fits = (variant: Variant<Uint8Array>, key: Variant<Buffer>, scheme: Scheme): boolean => {
+      if (bytesLeft <= 0) return true;
       signatures += 1;
       bytesLeft -= variant.value.byteLength;
       const reading = match(scheme.value(key.value, variant.value));
-      if (reading !== null) return [reading, variant, key, scheme].flatMap(({ found }) => found);
-    }
-    return null;
+      if (reading === null) return false;
+      explanation = [reading, variant, key, scheme].flatMap(({ found }) => found);
+      return true;
+    };
+    const isOneMistake = (): boolean =>
+      fits(asItIs, given, RIGHT_SCHEME) ||
+      otherKeys.some((key) => fits(asItIs, key, RIGHT_SCHEME)) ||
+      someBodyVariant(Buffer.from(body), others, (variant) => {
+        bodies.push(variant);
+        return fits(variant, given, RIGHT_SCHEME);
+      }) ||
+      schemes.some((scheme) => fits(asItIs, given, scheme));
+    const isPair = (): boolean => {
+      bytesLeft = PAIR_BYTES;
+      return (
+        otherKeys.some((key) => schemes.some((scheme) => fits(asItIs, key, scheme))) ||
+        bodies.some((variant) => otherKeys.some((key) => fits(variant, key, RIGHT_SCHEME))) ||
+        bodies.some((variant) => schemes.some((scheme) => fits(variant, given, scheme)))
+      );
+    };
+    return isOneMistake() || isPair() ? explanation : null;
   }
 
   const found = search();

@@ -5,10 +5,13 @@ interface Writing {
   readonly how: string;
 }
 
-/** How programs write the same JSON object or list; nothing for other texts, and for one that is nested too deep. */
-export function* jsonWritings(text: string, every: boolean): Generator<Writing> {
+/**
+ * Tries how programs write the same JSON object or list, until one fits; nothing for other texts, and for one that is
+ * nested too deep.
+ */
+export function someJsonWriting(text: string, every: boolean, fits: (writing: Writing) => boolean): boolean {
   const value = readJson(text);
-  if (value === null || value instanceof Token || isDeep(value)) return;
+  if (value === null || value instanceof Token || isDeep(value)) return false;
   const seen = new Set([text]);
   const own = LAYOUTS.find(([, layout]) => write(value, { layout, number: raw, string: raw }) === text.trim());
   const most = (usual: number): number => (every ? Infinity : usual);
@@ -21,11 +24,12 @@ export function* jsonWritings(text: string, every: boolean): Generator<Writing> 
           if (seen.has(written)) continue;
           seen.add(written);
           const differences = [layout === own?.[1] ? '' : spacing, numbers, escaping, ordering];
-          yield { text: written, how: differences.filter((one) => one !== '').join(', ') };
+          if (fits({ text: written, how: differences.filter((one) => one !== '').join(', ') })) return true;
         }
       }
     }
   }
+  return false;
 }
 
 class Token {

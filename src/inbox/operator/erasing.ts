@@ -5,7 +5,7 @@ import { ErasedNames, planErase, printOf, type EventAbout } from '../rules/erasi
 import { authorOf, type By } from './acts.ts';
 import { noteLine } from './audit.ts';
 import { eraseSome, readAbout } from './erased-events.ts';
-import { byTables, changeAgain, type OperatorTables, type Statement } from './sql.ts';
+import { byTables, changeAgain, type OperatorTables } from './sql.ts';
 
 /** The result of {@link eraseEntity}. */
 export interface EraseReport {
@@ -80,12 +80,18 @@ export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure 
       names.addEntity(entity);
       const found: EventAbout[] = [];
       let examined = 0;
-      for await (const page of eventsAbout(tables, entity)) {
-        if (isAborted()) break;
-        found.push(...page.events);
-        for (const event of page.events) if (event.whole) names.addNamesOf(event, entity);
-        examined += page.examined;
-        onProgress?.({ step: 'looking', examined, found: found.length });
+      for (const { whole, seqsBehind } of searchesAbout(tables, entity)) {
+        for (let behind: number | undefined = 0; behind !== undefined && !isAborted();) {
+          const seqs: readonly number[] = await seqsBehind(behind);
+          const page = seqs.length === 0 ? [] : await readAbout(tables, seqs, entity);
+          const events = page.filter((event) => event.whole === whole);
+          found.push(...events);
+          if (whole) for (const event of events) names.addNamesOf(event, entity);
+          examined += seqs.length;
+          if (seqs.length > 0) onProgress?.({ step: 'looking', examined, found: found.length });
+          behind = seqs.at(-1);
+          await turn();
+        }
       }
       if (dryRun) {
         // An earlier erasure may have left data in the log.
@@ -122,31 +128,19 @@ async function forgetEntity(tables: OperatorTables, entity: string): Promise<voi
   await changeAgain(tables, { text: `DELETE FROM ${t.entities} WHERE entity = $1`, values: [toKey(entity)] });
 }
 
-interface PageAbout {
-  readonly events: readonly EventAbout[];
-  readonly examined: number;
-}
-
 /** No index knows conflicting bodies, but they are few. */
-async function* eventsAbout(tables: OperatorTables, entity: string): AsyncGenerator<PageAbout, void> {
+function searchesAbout(tables: OperatorTables, entity: string) {
   const { t, toKey } = tables.dialect;
   const withTerm = `SELECT seq FROM ${t.terms} WHERE seq > $1 AND term = $2 ORDER BY seq LIMIT ${PAGE}`;
   const withConflict = `SELECT seq FROM ${t.conflicts} WHERE seq > $1 ORDER BY seq LIMIT ${CONFLICTS}`;
-  yield* pages(true, (behind) => ({ text: withTerm, values: [behind, toKey(entityTerm(entity))] }));
-  yield* pages(false, (behind) => ({ text: withConflict, values: [behind] }));
-
-  async function* pages(whole: boolean, next: (behind: number) => Statement): AsyncGenerator<PageAbout, void> {
-    for (let seen: number | undefined = 0; seen !== undefined;) {
-      const statement = next(seen);
-      const seqs = (await tables.read(({ rows }) => rows<{ seq: number }>(statement))).map(({ seq }) => seq);
-      if (seqs.length > 0) {
-        const events = await readAbout(tables, seqs, entity);
-        yield { events: events.filter((event) => event.whole === whole), examined: seqs.length };
-      }
-      seen = seqs.at(-1);
-      await turn();
-    }
-  }
+  const read = async (text: string, values: readonly unknown[]): Promise<readonly number[]> => {
+    const found = await tables.read(({ rows }) => rows<{ seq: number }>({ text, values }));
+    return found.map(({ seq }) => seq);
+  };
+  return [
+    { whole: true, seqsBehind: (behind: number) => read(withTerm, [behind, toKey(entityTerm(entity))]) },
+    { whole: false, seqsBehind: (behind: number) => read(withConflict, [behind]) },
+  ];
 }
 
 const KEPT = [

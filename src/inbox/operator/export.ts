@@ -5,7 +5,14 @@ import { Budget, withinBudget } from '../rules/budget.ts';
 import type { EventFilter, Search } from './search.ts';
 import type { Dialect, OperatorTables } from './sql.ts';
 import { listedEvents } from './summaries.ts';
-import { eventLine, markLine, type ExportedEvent, type ExportPage, type Transfer } from './transfer.ts';
+import {
+  eventLine,
+  markLine,
+  type ExportedEvent,
+  type ExportPage,
+  type ExportPages,
+  type Transfer,
+} from './transfer.ts';
 
 /** A page is read between two deliveries. */
 const PAGE_EVENTS = 100;
@@ -31,57 +38,76 @@ export function exporting(tables: OperatorTables, search: Search['search']): Pic
       // The export has no later events. An event that is being stored may have a lower number.
       const before = tables.read(async ({ rows }) => ((await rows<{ seq: number }>(newest))[0]?.seq ?? 0) + 1);
       before.catch(() => {}); // the reader of the first page gets the error
-      return exportPagesBefore(tables, search, filter, before);
+      return { next: exportPagesBefore(tables, search, filter, before), end: async () => {} };
     },
   };
 }
 
-export async function* exportPagesBefore(
+/** After the last page, it returns `null`. */
+export type NextPage = ExportPages['next'];
+
+export function exportPagesBefore(
   tables: OperatorTables,
   search: Search['search'],
   filter: EventFilter,
   before: number | Promise<number>,
-): AsyncGenerator<ExportPage, void> {
+): NextPage {
   const source: ExportSource = { tables, search, named: new Map() };
-  const end = await before;
-  if (!isWhole(filter)) return yield* matching(source, filter, end);
-  for (let after = 0; ;) {
-    const sized = await sizedBehind(tables, after, end);
-    const page = firstPage(sized);
-    if (page.length > 0) yield await pageOf(source, page);
-    after = page.at(-1) ?? end;
-    if (sized.length < PAGE_EVENTS && page.length === sized.length) break;
+  const parts = isWhole(filter) ? [everyEvent(source, before), marksOf(source)] : [matching(source, filter, before)];
+  return async () => {
+    for (const part of parts) {
+      const page = await part();
+      if (page !== null) return page;
+    }
+    return null;
+  };
+}
+
+function everyEvent(source: ExportSource, before: number | Promise<number>): NextPage {
+  let after: number | null = 0;
+  return async () => {
+    if (after === null) return null;
     await turn();
-  }
-  yield* markPages(source);
+    const sized = await sizedBehind(source.tables, after, await before);
+    const page = firstPage(sized);
+    const isLast = sized.length < PAGE_EVENTS && page.length === sized.length;
+    after = isLast ? null : (page.at(-1) ?? null);
+    return page.length === 0 ? null : pageOf(source, page);
+  };
 }
 
 export function isWhole(filter: EventFilter): boolean {
   return Object.values(filter).every((condition) => condition === undefined);
 }
 
-async function* matching(source: ExportSource, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {
+function matching(source: ExportSource, filter: EventFilter, before: number | Promise<number>): NextPage {
   const { tables } = source;
-  // A search begins with the newest event, and an export with the oldest.
+  const selectFound = `SELECT events.seq, ${sizeOf(tables.dialect)} AS bytes FROM ${listedEvents(tables.dialect)}`;
+  let finding: Promise<readonly number[]> | null = null;
+  let at = 0;
+  return async () => {
+    finding ??= matchingSeqs(source, filter, await before);
+    const seqs = (await finding).slice(at, at + PAGE_EVENTS);
+    if (seqs.length === 0) return null;
+    await turn();
+    const sizes = await tables.read(({ rows }) => rows<Sized>({ text: selectFound, values: [seqs] }));
+    const bytes = new Map(sizes.map((event) => [event.seq, event.bytes]));
+    const page = firstPage(seqs.map((seq) => ({ seq, bytes: bytes.get(seq) ?? 0 })));
+    at += page.length;
+    return pageOf(source, page);
+  };
+}
+
+/** A search begins with the newest event, and an export with the oldest. */
+async function matchingSeqs({ search }: ExportSource, filter: EventFilter, end: number): Promise<readonly number[]> {
   const found: number[] = [];
   for (let before: number | null = end; before !== null;) {
-    const page = await source.search(filter, { before, limit: FOUND_AT_ONCE });
+    const page = await search(filter, { before, limit: FOUND_AT_ONCE });
     for (const { seq } of page.events) found.push(seq);
     before = page.next;
     await turn();
   }
-  found.reverse();
-  const selectFound = `SELECT events.seq, ${sizeOf(tables.dialect)} AS bytes FROM ${listedEvents(tables.dialect)}`;
-  for (let at = 0; at < found.length;) {
-    const seqs = found.slice(at, at + PAGE_EVENTS);
-    const sizes = await tables.read(({ rows }) => rows<Sized>({ text: selectFound, values: [seqs] }));
-    const bytes = new Map(sizes.map((event) => [event.seq, event.bytes]));
-    const page = firstPage(seqs.map((seq) => ({ seq, bytes: bytes.get(seq) ?? 0 })));
-    if (page.length === 0) return;
-    yield await pageOf(source, page);
-    at += page.length;
-    await turn();
-  }
+  return found.toReversed();
 }
 
 function firstPage(events: readonly Sized[]): readonly number[] {
@@ -109,13 +135,16 @@ interface MarkRow {
   readonly created_ns: number;
 }
 
-async function* markPages({ tables, named }: ExportSource): AsyncGenerator<ExportPage, void> {
+function marksOf({ tables, named }: ExportSource): NextPage {
   const { t, toKey } = tables.dialect;
   const text = `
     SELECT entity, endpoint, created_ms, created_ns FROM ${t.entities}
     WHERE (entity, endpoint) > ($1, $2) ORDER BY entity, endpoint LIMIT ${PAGE_EVENTS}`;
   const names = `SELECT events.entity FROM ${listedEvents(tables.dialect)} WHERE events.entity IS NOT NULL`;
-  for (let after: Pick<MarkRow, 'entity' | 'endpoint'> = { entity: '', endpoint: '' }; ;) {
+  let after: Pick<MarkRow, 'entity' | 'endpoint'> | null = { entity: '', endpoint: '' };
+  return async () => {
+    if (after === null) return null;
+    await turn();
     const behind = { text, values: [after.entity, after.endpoint] };
     const marks = await tables.read(({ rows }) => rows<MarkRow>(behind));
     const seqs = marks.flatMap(({ entity }) => named.get(entity) ?? []);
@@ -126,12 +155,9 @@ async function* markPages({ tables, named }: ExportSource): AsyncGenerator<Expor
       // Another Postgres accepts the hash.
       markLine({ entity: nameOf.get(entity) ?? entity, endpoint, created: { ms, ns } }),
     );
-    if (lines.length > 0) yield { lines, events: 0, marks: lines.length };
-    const last = marks.at(-1);
-    if (last === undefined || marks.length < PAGE_EVENTS) return;
-    after = last;
-    await turn();
-  }
+    after = marks.length < PAGE_EVENTS ? null : (marks.at(-1) ?? null);
+    return lines.length === 0 ? null : { lines, events: 0, marks: lines.length };
+  };
 }
 
 const ATTEMPT = {

@@ -27,12 +27,19 @@ export interface ExportPage {
   readonly marks: number;
 }
 
+export interface ExportPages {
+  /** `null` after the last page. */
+  next(): Promise<ExportPage | null>;
+  /** Call it when you read no further. */
+  end(): Promise<void>;
+}
+
 export interface Transfer {
   /**
    * The lines between the first and the last one, a few at a time, oldest events first, without later events. Marks
    * follow the events if there is no filter; otherwise an import derives them.
    */
-  exportPages(filter: EventFilter): AsyncGenerator<ExportPage, void>;
+  exportPages(filter: EventFilter): ExportPages;
   /**
    * In one transaction, in the given order.
    *

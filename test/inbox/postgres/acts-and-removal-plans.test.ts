@@ -55,10 +55,11 @@ async function everything(inbox: Inbox, round: string): Promise<void> {
   await store(elsewhere, named('brought waiting'), { ...named('brought'), body: bodyOf(`${round} brought`) });
   await importEvents(inbox, await exported(elsewhere), ADA, { dryRun: true });
   await importEvents(inbox, await exported(elsewhere), ADA, { trusted: true });
-  for await (const { events } of operations.exportPages({ id: `${round} dead` })) expect(events).toBe(1);
+  const ofDead = operations.exportPages({ id: `${round} dead` });
+  for (let page = await ofDead.next(); page !== null; page = await ofDead.next()) expect(page.events).toBe(1);
   const pages = operations.exportPages({});
   await pages.next();
-  await pages.return();
+  await pages.end();
   await operations.bytes();
   const criteria = { settledBefore: new Date(START + 3), states: prunableStates };
   await pruneEvents(inbox, { ...criteria, endpoint: 'default', types: ['order.created'] }, ADA, { dryRun: true });

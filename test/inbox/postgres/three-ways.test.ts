@@ -49,8 +49,9 @@ async function restocked(before: Way['before']): Promise<Stocked> {
 
 async function leftBehind(inbox: Inbox): Promise<unknown> {
   const exported: unknown[] = [];
-  for await (const { lines } of operationsOf(inbox).exportPages({})) {
-    exported.push(...lines.map((line) => JSON.parse(line) as unknown));
+  const pages = operationsOf(inbox).exportPages({});
+  for (let page = await pages.next(); page !== null; page = await pages.next()) {
+    exported.push(...page.lines.map((line) => JSON.parse(line) as unknown));
   }
   const { events } = await listEvents(inbox, {}, { limit: 100 });
   const { lines } = await auditLines(inbox);

@@ -282,7 +282,7 @@ describe('where there can be no thread', () => {
     expect(results.every(({ result }) => result === 'stored')).toBe(true);
     expect((await inbox.operations?.search({}, { limit: 3 }))?.events).toHaveLength(3);
     const pages = inbox.operations?.exportPages({});
-    expect((await pages?.next())?.value).toMatchObject({ events: 100 });
+    expect(await pages?.next()).toMatchObject({ events: 100 });
     await inbox.operations?.ping();
     await inbox.upkeep?.({ now: () => Date.now(), isOpen: () => true });
     const [event] = await inbox.claim({ ...CLAIM, now: Date.now() }, 1);
@@ -469,7 +469,7 @@ it('an export whose thread dies does not look whole', async () => {
   await using inbox = sqliteInbox(scratchFile());
   await Promise.all(severalIncoming(300).map((event) => inbox.accept(event, later())));
   const pages = inbox.operations?.exportPages({});
-  expect((await pages?.next())?.value).toMatchObject({ events: 100 });
+  expect(await pages?.next()).toMatchObject({ events: 100 });
   await threads.find(({ entry }) => entry === 'operators-thread')?.worker.terminate();
   await expect(pages?.next()).rejects.toMatchObject({ code: 'FAILED' });
 });
@@ -479,7 +479,7 @@ it('an export has what was stored when it was asked for, and nothing later', asy
   await inbox.accept(incoming(), later());
   const pages = inbox.operations?.exportPages({});
   await inbox.accept(incoming({ id: 'later' }), later());
-  expect((await pages?.next())?.value).toMatchObject({ events: 1 });
+  expect(await pages?.next()).toMatchObject({ events: 1 });
 });
 
 it('what onProgress throws is thrown to whoever asked, and ends the work', async () => {

@@ -4,7 +4,7 @@ import { unquoted, JsonTokens } from '../../../events/json.ts';
 import type { UnknownEvent } from '../../../events/webhook-event.ts';
 import type { NamesInBody } from '../../rules/entity-terms.ts';
 
-/** Reading may stop so often, to let others have a turn. */
+/** Reading stops so often, to let others have a turn. */
 const STRETCH_CHARACTERS = 64 * 1024;
 
 interface Place {
@@ -14,33 +14,32 @@ interface Place {
 }
 
 /**
- * The tokens at some places of a valid JSON text, as written: `"ord_42"`, `12.50`, `null`. `null` for a missing place,
- * an
- * object or a list. The first of two equal names counts. Reading pauses after each stretch.
+ * Reads the tokens at some places of a valid JSON text, as written: `"ord_42"`, `12.50`, `null`. `null` for a missing
+ * place, an object or a list. The first of two equal names counts.
+ *
+ * @returns a function that reads the next stretch, and returns `null` until the text is read
  */
-export function* readPlaces(
+export function placesReader(
   text: string,
   paths: readonly (readonly BodyStep[])[],
-): Generator<void, readonly (string | null)[]> {
+): () => readonly (string | null)[] | null {
   const written: (string | null)[] = paths.map(() => null);
   const root = placesOf(paths);
   let missing = new Set(paths.map((steps) => JSON.stringify(steps))).size;
   const open: { readonly place: Place; readonly isList: boolean; next: BodyStep }[] = [];
-  let rested = 0;
-  for (const tokens = new JsonTokens(text); missing > 0 && tokens.next();) {
-    if (tokens.start - rested > STRETCH_CHARACTERS) {
-      rested = tokens.start;
-      yield;
-    }
+  const tokens = new JsonTokens(text);
+  let isLeaving = false;
+
+  function readToken(): void {
     const { kind } = tokens;
     const level = open.at(-1);
     if (kind === '}' || kind === ']') {
       open.pop();
-      continue;
+      return;
     }
     if (kind === 'name') {
       if (level !== undefined) level.next = unquoted(tokens.written());
-      continue;
+      return;
     }
     const place = level === undefined ? root : level.place.below.get(level.next);
     if (level?.isList === true && typeof level.next === 'number') level.next += 1;
@@ -55,18 +54,26 @@ export function* readPlaces(
       open.push({ place, isList: kind === '[', next: kind === '[' ? 0 : '' });
     } else {
       // No path leads into it.
-      while (!tokens.leave(STRETCH_CHARACTERS)) yield;
-      rested = tokens.end;
+      isLeaving = true;
     }
   }
-  return written;
+
+  return () => {
+    for (const until = tokens.end + STRETCH_CHARACTERS; tokens.end <= until;) {
+      if (isLeaving && !tokens.leave(STRETCH_CHARACTERS)) return null;
+      isLeaving = false;
+      if (missing === 0 || !tokens.next()) return written;
+      readToken();
+    }
+    return null;
+  };
 }
 
 export function tokensAt(text: string, paths: readonly (readonly BodyStep[])[]): readonly (string | null)[] {
-  const reading = readPlaces(text, paths);
+  const read = placesReader(text, paths);
   for (;;) {
-    const { done, value } = reading.next();
-    if (done === true) return value;
+    const tokens = read();
+    if (tokens !== null) return tokens;
   }
 }
 

@@ -18,7 +18,7 @@ import {
 import type { Clock, OperatorTables, Read, Reader } from '../sql.ts';
 import { summariesOf, summaryOfKey } from '../summaries.ts';
 import { SlicedWork } from '../turns.ts';
-import { namesIn, readPlaces, readsAs } from './bodies.ts';
+import { namesIn, placesReader, readsAs } from './bodies.ts';
 import { assertOrder, candidatesFor, exactPart, type SearchTables } from './candidates.ts';
 import {
   BodiesInTurn,
@@ -240,11 +240,11 @@ async function fitsClosely(
   if (body.length === 0) return true;
   if (text === null) return false;
   const paths = body.map(({ steps }) => steps);
-  const reading = readPlaces(text, paths);
+  const read = placesReader(text, paths);
   for (;;) {
     if (work.isOver) await work.rest();
-    const { done, value: tokens } = reading.next();
-    if (done === true) return body.every(({ value }, n) => readsAs(tokens[n] ?? null, value));
+    const tokens = read();
+    if (tokens !== null) return body.every(({ value }, n) => readsAs(tokens[n] ?? null, value));
   }
 }
 

@@ -4,7 +4,7 @@ import type { Operations } from '../../contract.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
 import { pinger } from '../../ping.ts';
 import type { EventFilter } from '../../operator/search.ts';
-import type { ExportPage } from '../../operator/transfer.ts';
+import type { ExportPage, ExportPages } from '../../operator/transfer.ts';
 import type { Move } from '../../queue-moves.ts';
 import type { ReadName } from '../jobs.ts';
 import { isShortOfDescriptors } from '../opening/usable-file.ts';
@@ -194,7 +194,7 @@ export type OperatorsOperations = Pick<Operations, (typeof IN_OPERATORS_THREAD)[
 /** Exports go page by page, because the reader may be slow or stop. */
 interface PagedExport {
   beginExport(filter: Parameters<Operations['exportPages']>[0], end: number): Promise<number>;
-  nextPage(id: number): Promise<IteratorResult<ExportPage, void>>;
+  nextPage(id: number): Promise<ExportPage | null>;
   endExport(id: number): Promise<void>;
 }
 
@@ -266,29 +266,41 @@ function isOwn<Rule>(entity: Rule | undefined): entity is Rule {
   return entity !== undefined && entity !== entityOf;
 }
 
-async function* pages(
-  ask: Ask,
-  under: ExportUnderWay,
-  given: readonly unknown[],
-  here: () => AsyncGenerator<ExportPage, void>,
-): AsyncGenerator<ExportPage, void> {
-  try {
-    under.id = (await operate(ask, 'beginExport', given)) as number; // as its type says
-  } catch (failure) {
-    if (!(failure instanceof NoThread)) throw failure;
-    return yield* here();
-  }
-  try {
-    for (;;) {
-      const { done, value } = (await operate(ask, 'nextPage', [under.id])) as IteratorResult<ExportPage, void>;
-      if (done === true) return;
-      yield value;
-    }
-  } catch (failure) {
-    throw failure instanceof NoThread ? new InboxUnavailableError('CLOSED', 'the inbox is closed') : failure;
-  } finally {
+function pages(ask: Ask, under: ExportUnderWay, given: readonly unknown[], here: () => ExportPages): ExportPages {
+  let isOver = false;
+  async function end(): Promise<void> {
+    isOver = true;
     await endExport(ask, under);
   }
+  async function nextInThread(): Promise<ExportPage | null> {
+    try {
+      const page = (await operate(ask, 'nextPage', [under.id])) as ExportPage | null; // as its type says
+      if (page === null) await end();
+      return page;
+    } catch (failure) {
+      await end();
+      throw failure instanceof NoThread ? new InboxUnavailableError('CLOSED', 'the inbox is closed') : failure;
+    }
+  }
+  async function begin(): Promise<Pick<ExportPages, 'next'>> {
+    try {
+      under.id = (await operate(ask, 'beginExport', given)) as number; // as its type says
+      return { next: nextInThread };
+    } catch (failure) {
+      if (!(failure instanceof NoThread)) throw failure;
+      return here();
+    }
+  }
+
+  let begun: ReturnType<typeof begin> | null = null;
+  return {
+    async next() {
+      if (isOver) return null;
+      begun ??= begin();
+      return (await begun).next();
+    },
+    end,
+  };
 }
 
 async function endExport(ask: Ask, under: ExportUnderWay): Promise<void> {

@@ -4,14 +4,13 @@
  * @module
  */
 import { InboxUnavailableError } from '../../../errors.ts';
-import type { ExportPage } from '../../operator/transfer.ts';
 import { changeQueue } from '../changes.ts';
 import { ownConnection } from '../connection.ts';
 import { accessOf } from '../operator/access.ts';
 import { sqliteOperations } from '../operator/operations.ts';
 import { operatorTables } from '../operator/tables.ts';
 import { SEARCH_INDEX } from '../operator/search-words.ts';
-import { exportPagesBefore } from '../../operator/export.ts';
+import { exportPagesBefore, type NextPage } from '../../operator/export.ts';
 import { answerRequests, beginThread, send } from './thread.ts';
 import type { OperatorsOperations } from './inbox-threads.ts';
 import { LockBorrower } from './write-lock.ts';
@@ -25,7 +24,7 @@ const changes = changeQueue(connection, async () => {
 });
 const access = accessOf(connection, changes, () => send({ kind: 'pending' }), lock.borrow);
 
-const exportsUnderWay = new Map<number, AsyncGenerator<ExportPage, void>>();
+const exportsUnderWay = new Map<number, NextPage>();
 /** Random, so that it differs from the numbers of a thread that died. */
 let lastExport = Math.floor(Math.random() * 2 ** 47);
 const operations: OperatorsOperations = {
@@ -39,13 +38,12 @@ const operations: OperatorsOperations = {
     return lastExport;
   },
   async nextPage(id) {
-    const pages = exportsUnderWay.get(id);
+    const next = exportsUnderWay.get(id);
     // The export of a thread that died must not look complete.
-    if (pages === undefined) throw new InboxUnavailableError('FAILED', 'the export thread died');
-    return pages.next();
+    if (next === undefined) throw new InboxUnavailableError('FAILED', 'the export thread died');
+    return next();
   },
   async endExport(id) {
-    await exportsUnderWay.get(id)?.return();
     exportsUnderWay.delete(id);
   },
 };
