@@ -228,6 +228,38 @@ export const pausedAndSetBack: DirectedHistory = {
   },
 };
 
+export const rated: DirectedHistory = {
+  name: 'two processes share a rate, and one of them goes away and comes back',
+  async happen(world) {
+    const worker = await beginRated(world);
+    await world.advance(5_000);
+    worker.close();
+    await world.advance(9_000);
+    world.start('rated');
+    await world.advance(30_000);
+  },
+};
+
+export const ratedAndSetBack: DirectedHistory = {
+  name: 'the clock is set back while a type has reached its rate',
+  async happen(world) {
+    await beginRated(world);
+    world.jump(-3 * HOUR);
+    await world.advance(30_000);
+    world.jump(-700);
+    await world.advance(30_000);
+  },
+};
+
+async function beginRated(world: World): Promise<SimulatedProcess> {
+  const web = world.start('web and all, rated');
+  const worker = world.start('rated');
+  world.start('rated');
+  for (let n = 0; n < 12; n += 1) world.service.sendNew(content, [], web);
+  await world.advance(1_000);
+  return worker;
+}
+
 export const ofAnother: DirectedHistory = {
   name: 'what was processed gets old while only another endpoint has a worker',
   async happen(world) {
@@ -346,4 +378,6 @@ export const directedHistories = [
   besideItsEntity,
   pausedType,
   pausedAndSetBack,
+  rated,
+  ratedAndSetBack,
 ] as const;

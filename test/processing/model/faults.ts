@@ -1,5 +1,5 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { Lease, Settlement } from '../../../src/inbox/work.ts';
+import type { Lease, Rate, Settlement } from '../../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, PRESENT_MS } from '../../../src/inbox/rules/processors.ts';
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Mutation } from './world.ts';
@@ -271,6 +271,55 @@ export function tooLateToSettle(): Mutation {
     settle: async (lease, settlement, now) =>
       (untils.get(nameOf(lease)) ?? now) > now && inbox.settle(lease, settlement, now),
   });
+}
+
+function claimsAt(change: (rate: Rate) => Rate): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    claim({ rates = {}, ...request }, limit, ...tell) {
+      const changed = Object.entries(rates).map(([type, rate]) => [type, change(rate)] as const);
+      return inbox.claim({ ...request, rates: Object.fromEntries(changed) }, limit, ...tell);
+    },
+  });
+}
+
+export function noRate(): Mutation {
+  return claimsAt(({ perMs }) => ({ count: 1_000_000, perMs }));
+}
+
+export function rateForLonger(): Mutation {
+  return claimsAt(({ count, perMs }) => ({ count, perMs: perMs * 10_000 }));
+}
+
+export function startsAnyType(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    accept: (event, deadline, start = { now: 0, leaseMs: 3_000, ordered: true }) =>
+      inbox.accept(event, deadline, start),
+  });
+}
+
+/** Each process counts only its own attempts. */
+export function ratesAlone(): Mutation {
+  return (inbox) => {
+    const starts: number[] = [];
+    return {
+      ...inbox,
+      async claim({ rates, ...request }, limit, ...tell) {
+        const room = Object.entries(rates ?? {}).map(([type, { count, perMs }]) => {
+          const own = starts.filter((at) => at > request.now - perMs).length;
+          return [type, Math.max(0, count - own)] as const;
+        });
+        const claimed = await inbox.claim(
+          rates ? { ...request, room: Object.fromEntries(room) } : request,
+          limit,
+          ...tell,
+        );
+        for (const _ of claimed) starts.push(request.now);
+        return claimed;
+      },
+    };
+  };
 }
 
 function settlesAs(change: (settlement: Extract<Settlement, { outcome: 'retry' }>) => Settlement): Mutation {

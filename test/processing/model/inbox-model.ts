@@ -159,6 +159,7 @@ export class InboxModel {
     { seq, fence, superseded }: Started,
     disturbed: boolean,
   ): void {
+    must(by.rate === undefined, 'a type keeps its rate', () => `${nameOf(event)} was stored as running`);
     const told = { ...event, receivedAt: new Date(event.receivedAt), attempt: 1, failures: 0, superseded };
     this.#claim({ ...by, now }, leaseMs, { ...told, lease: { seq, fence } }, disturbed, 'stored → processing');
   }

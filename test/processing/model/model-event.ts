@@ -1,9 +1,11 @@
 import type { EventKey, IncomingEvent, DeadReason, EventState } from '../../../src/inbox/event.ts';
-import type { Attempt } from '../../../src/inbox/work.ts';
+import type { Attempt, Rate } from '../../../src/inbox/work.ts';
 
 export interface Handled {
   readonly endpoints: readonly string[] | '*';
   readonly types: readonly string[] | '*';
+  /** of each of its types; of all together for `*` */
+  readonly rate?: Rate;
 }
 
 /** A process that handles some, and since when it runs, by the time that has really passed. */

@@ -83,14 +83,14 @@ export class Observer {
           },
         );
       },
-      claim: (asked, limit) => {
+      claim: (asked, limit, _, tellFull) => {
         // The time of the effect, as if the claim had waited for the disk.
         let request = asked;
         return call(
           'claim',
           () => {
             request = { ...asked, now: this.#clock.now(), expiredBy: asked.expiredBy ?? asked.now };
-            return base.claim(request, limit);
+            return base.claim(request, limit, undefined, tellFull);
           },
           (claimed, rows) => model.claimed(by, request, limit, claimed, rows, this.isSlow || request.now !== asked.now),
         );

@@ -1,4 +1,5 @@
 import type { Handler, Handlers } from '../../../src/processing/handlers.ts';
+import type { Rate } from '../../../src/inbox/work.ts';
 import type { Handled } from './model-event.ts';
 
 export const endpoints = ['default', 'shop-b'] as const;
@@ -10,7 +11,11 @@ interface Duty {
   readonly types: readonly string[] | '*' | null;
   /** `false`: what fails under its handlers does not hold back newer events */
   readonly blocks?: false;
+  readonly rate?: Rate;
 }
+
+/** Longer than a poll, so that no chance keeps it. */
+const RATE: Rate = { count: 2, perMs: 4_000 };
 
 const duties = {
   web: { receives: 'default', types: null },
@@ -23,6 +28,8 @@ const duties = {
   'ready of any': { endpoint: '*', types: ['order.ready'] },
   'created of b': { endpoint: 'shop-b', types: ['order.created'] },
   'any that yields': { endpoint: '*', types: ['order.created', 'order.ready'], blocks: false },
+  rated: { endpoint: '*', types: ['order.created', 'order.ready'], rate: RATE },
+  'web and all, rated': { receives: 'default', types: '*', rate: RATE },
   nothing: { endpoint: '*', types: [] },
 } satisfies Record<string, Duty>;
 
@@ -40,13 +47,15 @@ export function dutyOf(role: Role): Duty {
 }
 
 export function handledBy(role: Role): Handled {
-  const { receives, endpoint = receives ?? 'default', types } = dutyOf(role);
-  return { endpoints: endpoint === '*' ? '*' : [endpoint].flat(), types: types ?? [] };
+  const { receives, endpoint = receives ?? 'default', types, rate } = dutyOf(role);
+  const endpoints = endpoint === '*' ? '*' : [endpoint].flat();
+  return { endpoints, types: types ?? [], ...(rate !== undefined && { rate }) };
 }
 
 export function handlersOf(role: Role, handler: Handler<{ readonly id: string }>): Handlers {
-  const { types, blocks } = dutyOf(role);
+  const { types, blocks, rate } = dutyOf(role);
   const names = types === '*' ? ['*'] : (types ?? []);
-  const given = blocks === undefined ? handler : { handle: handler, blocks };
+  const options = { ...(blocks !== undefined && { blocks }), ...(rate !== undefined && { rate }) };
+  const given = blocks === undefined && rate === undefined ? handler : { handle: handler, ...options };
   return Object.fromEntries(names.map((name) => [name, given]));
 }

@@ -15,6 +15,7 @@ export type PromiseName =
   | 'suspects run one at a time'
   | 'dead only for a reason'
   | 'a paused type waits'
+  | 'a type keeps its rate'
   | 'nothing stuck'
   | 'what is stored is found'
   | 'a closed process rests'

@@ -10,6 +10,7 @@ import {
 } from './model-event.ts';
 import { HandledTypes } from './handled-types.ts';
 import { TypePauses } from './type-pauses.ts';
+import { TypeRates } from './type-rates.ts';
 import { must } from './violation.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -31,6 +32,7 @@ export class Waiting {
   readonly #clock: Clocks;
   readonly #handledTypes = new HandledTypes();
   readonly pauses = new TypePauses();
+  readonly rates = new TypeRates();
   /** the clock was set back since somebody claimed */
   #isSetBack = false;
 
@@ -50,6 +52,7 @@ export class Waiting {
     for (const event of this.#events) event.setBackAt = this.#clock.passed;
     this.#handledTypes.setBack(now);
     this.pauses.setBack(this.#clock.passed);
+    this.rates.setBack();
   }
 
   written(time: number): number | null {
@@ -80,6 +83,7 @@ export class Waiting {
     must(older === undefined, 'order within an entity', say(`${older?.name} is older and waits`));
     const suspect = event.crashes > 0 ? this.#runningSuspect(holds) : undefined;
     must(suspect === undefined, 'suspects run one at a time', say(`${suspect?.name} runs as a suspect`));
+    this.rates.begun(event, claim, claim.now);
   }
 
   mayBeIgnored(event: ModelEvent, by: Worker, now: number): void {
@@ -102,6 +106,7 @@ export class Waiting {
     return this.#events.find((event) => {
       if (event.state !== 'pending' || event.dueAt > claim.now || !isHandled(event, claim)) return false;
       if (this.pauses.mayWait(event, claim.now)) return false;
+      if (this.rates.mayWait(event, claim, { now: claim.now, passed: this.#clock.passed })) return false;
       if (event.crashes > 0 && this.#runningSuspect(mayHold) !== undefined) return false;
       return !this.#ofEntity(event).some((other) => mayHold(other) || waitsBefore(other, event));
     });
