@@ -100,7 +100,7 @@ function isTold({ oldest }: Waiting, cause: Cause | undefined, reported: Readonl
   return OF_A_LANE.has(wait?.reason) && reported.has(laneOf(event));
 }
 
-const GOES_ON: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['later', 'next', 'running']);
+const GOES_ON: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['later', 'next', 'rate', 'running']);
 
 /** Without a cause, other events of its type decide. */
 function isTriedAgain(
