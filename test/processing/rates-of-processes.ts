@@ -45,9 +45,9 @@ export async function attemptsOfProcesses(inbox: Inbox<never>, source: readonly 
     // A killed process may have held the leases of some.
     if (processed >= EVENTS - RATE.count) break;
   }
-  const ended = [...(stopped === undefined ? [] : [stopped]), ...others].map((child) => {
+  const ended = [...(stopped === undefined ? [] : [stopped]), ...others].map(async (child) => {
     child.stdin?.end();
-    return child.exitCode === null ? once(child, 'exit') : null;
+    if (child.exitCode === null) await once(child, 'exit');
   });
   await Promise.all(ended);
   const attempts = await Promise.all(ids.map((id) => inbox.attempts({ endpoint: 'default', id })));
