@@ -48,7 +48,7 @@ import {
 import { eventsToUnpark } from './rules/entity-order.ts';
 import { mayRerun, type Content, type EventToRerun } from './rules/decide-act.ts';
 import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
-import { RateLimits, ratesAsked, type StoredRate } from './rules/rates.ts';
+import { RateLimits, type StoredRate } from './rules/rates.ts';
 import type { Candidate, ClaimState, NewLease, NewStep, Queue, SizedEvent, Store } from './rules/store.ts';
 import type { Counting } from './rules/counted.ts';
 import type {
@@ -159,9 +159,8 @@ export function claimOne(
   return { step: claimed, crashed };
 }
 
-function ratesFor(store: SyncStore, request: NumberedClaim): readonly StoredRate[] {
-  const asked = ratesAsked(request);
-  return asked === null ? [] : store.rates(asked);
+function ratesFor(store: SyncStore, { endpoints, rates }: NumberedClaim): readonly StoredRate[] {
+  return rates === undefined ? [] : store.rates({ endpoints, types: Object.keys(rates) });
 }
 
 function startClaim(

@@ -277,7 +277,7 @@ function assertTypeOptions(type: string, handler: object): void {
   assertOption(`${name}: handle`, Reflect.get(handler, 'handle'), 'function');
   assertLatest(`${name}, latest`, Reflect.get(handler, 'latest'));
   const rate: unknown = Reflect.get(handler, 'rate');
-  if (!isPlainObject(rate)) return;
+  if (typeof rate !== 'object' || rate === null) return;
   for (const [part, rule] of Object.entries(RATE_RULES)) {
     assertOption(`${name}, rate: ${part}`, Reflect.get(rate, part), rule);
   }

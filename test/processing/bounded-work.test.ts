@@ -364,11 +364,13 @@ it('where the front of an entity is looked for, what yields is not read on the w
 it.each([
   ['paused', {}],
   ['full', { room: { held: 0 } }],
+  ['above its rate', { rates: { held: { count: 1, perMs: 60_000 } } }],
 ] as const)('a claim beside many events of a type that is %s does no more than beside few', async (which, request) => {
   const measured = await withBacklogs(
     async (inbox, count) => {
       if (which === 'paused') await pauseType(inbox, 'held', { actor: 'ada', now: START }, { unseen: true });
       await storeMany(inbox, count, (n) => ({ type: 'held', entity: `order_${n}` }));
+      if (which === 'above its rate') await inbox.claim({ endpoints: '*', types: ['held'], ...REQUEST, ...request }, 1);
       const due = incoming({ id: 'due', type: 'order.ready', receivedAt: START + 1_000 });
       await inbox.accept(due, later());
       await inbox.announce({ endpoints: '*', types: '*' }, START, null);

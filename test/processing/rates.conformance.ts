@@ -95,6 +95,15 @@ export function testRates(name: string, open: () => Inbox): void {
       expect((await begin(START + 1_010, rates)).ids).toEqual(['o3']);
     });
 
+    it('is kept for a type with a long name', async () => {
+      const type = `shop.${'long'.repeat(50)}`;
+      await holding(...many(3, { type }));
+      const rates = { [type]: { count: 2, perMs: 1_000 } };
+      expect((await begin(START + 10, rates, { named: [type] })).ids).toEqual(['r0', 'r1']);
+      expect(await claimOne({ endpoint: 'default', id: 'r2' }, START + 20, { rates })).toBe('busy');
+      expect((await begin(START + 1_010, rates, { types: [type], named: [] })).ids).toEqual(['r2']);
+    });
+
     it('holds for retries, reruns and events whose process died, and an event keeps its place', async () => {
       await holding(ready(0), ready(1, { receivedAt: START + 100 }));
       const rates = { [READY]: { count: 1, perMs: 100 } };

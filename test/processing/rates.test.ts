@@ -1,12 +1,15 @@
-import { describe, expect, it, vi } from 'vitest';
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ConfigurationError, RetryLaterError } from '../../src/errors.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { Handlers } from '../../src/processing/handlers.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { SECRET } from '../helpers/order-delivery.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 import { rest, START, VirtualClock } from '../helpers/virtual-clock.ts';
 
 const READY = { type: 'order.ready' };
@@ -81,6 +84,20 @@ describe('a handler with a rate', () => {
     claims.mockClear();
     await clock.advance(10_000);
     expect(claims.mock.calls.length).toBeLessThan(5);
+  });
+
+  it('costs a claim of others nothing', async () => {
+    const texts: string[] = [];
+    const database = new Database(scratchFile(), { verbose: (text) => void texts.push(String(text)) });
+    onTestFinished(() => void database.close());
+    await using inbox = sqliteInbox({ database });
+    await store(inbox, ...many(3));
+    const request = { endpoints: '*', types: '*', ordered: true, leaseMs: 1_000, now: START } as const;
+    texts.length = 0;
+    expect(await inbox.claim(request, 10)).toHaveLength(3);
+    expect(texts.filter((text) => text.includes('hookbox_rates'))).toEqual([]);
+    await inbox.claim({ ...request, rates: { 'order.ready': RATE } }, 10);
+    expect(texts.filter((text) => text.includes('hookbox_rates'))).toHaveLength(1);
   });
 
   it('keeps it with other processes, of which one is away for hours', async () => {

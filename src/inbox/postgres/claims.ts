@@ -5,13 +5,14 @@ import { isRunning, planSettle, withTimes } from '../rules/attempt.ts';
 import { ClaimPlan, leaseOf, planOne, leasesOf, planLeases, type NumberedClaim } from '../rules/claim.ts';
 import { eventsToUnpark } from '../rules/entity-order.ts';
 import { seenSince } from '../rules/processors.ts';
-import { RateLimits, ratesAsked } from '../rules/rates.ts';
+import { RateLimits } from '../rules/rates.ts';
 import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
 import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, TellCrashed, Settlement } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
 import { isSame, postgresStore } from './engine/postgres-store.ts';
+import { keyOrNull, toKey } from './sql/tables.ts';
 import type { Store } from './store.ts';
 
 type AsyncStore = RuleStore<'async'>;
@@ -54,10 +55,12 @@ export async function claimDue(
 
 /** The locks of rates come last: a claim may wait for them, and counts attempts as of then. */
 async function withRates(place: AsyncStore, request: NumberedClaim, later: () => NumberedClaim) {
-  const asked = ratesAsked(request);
-  if (asked === null) return { request, rates: [] };
-  const rates = await place.rates(asked);
-  return { request: later(), rates };
+  const { rates, named = [] } = request;
+  if (rates === undefined) return { request, rates: [] };
+  // Rows have the hash of a long type.
+  const byKey = Object.fromEntries(Object.entries(rates).map(([type, rate]) => [toKey(type), rate]));
+  const loaded = await place.rates({ endpoints: request.endpoints, types: Object.keys(byKey) });
+  return { request: { ...later(), rates: byKey, named: named.map(toKey) }, rates: loaded };
 }
 
 export async function claimByKey(
@@ -77,7 +80,7 @@ export async function claimByKey(
     if (event === undefined || decision !== 'run') return [];
     const { request, rates } = await withRates(place, { ...before, endpoints: [key.endpoint] }, later);
     const limits = new RateLimits(request, rates);
-    isBusy = !limits.take(event);
+    isBusy = !limits.take({ ...event, type: keyOrNull(event.type) });
     await place.apply(limits.begun());
     return isBusy ? [] : give(place, [event], leaseOf(request, { exclusive: false }));
   });

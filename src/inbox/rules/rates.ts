@@ -54,32 +54,18 @@ export interface RatesAsked {
   readonly types: readonly string[];
 }
 
-/** Nothing to load without a rate. */
-export function ratesAsked({
-  endpoints,
-  rates,
-}: Pick<Scope, 'endpoints'> & { readonly rates?: Rates }): RatesAsked | null {
-  return rates === undefined ? null : { endpoints, types: Object.keys(rates) };
-}
-
 /** One for each endpoint and type, also if none of its attempts ever began. */
 export function ratesIn(
   endpoints: readonly string[],
   types: readonly string[],
   known: readonly StoredRate[],
 ): readonly StoredRate[] {
+  const byName = new Map(known.map((rate) => [nameOf(rate.endpoint, rate.type), rate]));
   return endpoints.flatMap((endpoint) =>
-    types.map(
-      (type) =>
-        known.find((rate) => rate.endpoint === endpoint && rate.type === type) ?? {
-          endpoint,
-          type,
-          count: 0,
-          perMs: 0,
-          keptMs: 0,
-          starts: [],
-        },
-    ),
+    types.map((type) => {
+      const none = { endpoint, type, count: 0, perMs: 0, keptMs: 0, starts: [] };
+      return byName.get(nameOf(endpoint, type)) ?? none;
+    }),
   );
 }
 

@@ -56,7 +56,8 @@ async function everything(inbox: Inbox<PoolClient>): Promise<void> {
   for (const types of ['*', ['order.created', 'order.ready']] as const) {
     for (const endpoints of ['*', ['default']] as const) {
       for (let now = START + 1; now < START + 4_000; now += 1_100) {
-        const claimed = await inbox.claim({ ...request, endpoints, types, now }, 10);
+        const rates = { 'order.created': { count: 1_000, perMs: 1_000 } };
+        const claimed = await inbox.claim({ ...request, endpoints, types, now, ...(types === '*' && { rates }) }, 10);
         await inbox.renew(
           claimed.map(({ lease }) => lease),
           now,
