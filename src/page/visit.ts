@@ -34,6 +34,7 @@ export interface Visit {
   readonly mask: (body: Uint8Array) => Uint8Array;
   readonly maskLog: Mask['maskLog'];
   readonly masks: boolean;
+  readonly narrowed: Mask['narrowed'];
   /** why a filter would reveal a masked value; `null` if it would not */
   readonly refusal: (filter: EventFilter) => string | null;
   /** whether the script updates a page, and needs only `#live` */

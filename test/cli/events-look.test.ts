@@ -313,9 +313,9 @@ describe('the options of a filter', () => {
     const args =
       '--type order.ready --type cart.abandoned --state dead --state ignored --dead-reason failed --since 2026-01-01 ' +
       '--until 2026-01-02T03:04:05+01:00 --failed-since 2026-01-04 --failed-until 2026-01-05 --text Ord_4 --id evt_1 --entity ord_42 --merchant mer_7 --error timed --redelivered ' +
-      '--conflict --ignored-since 2026-01-03 --retrying --body data.total=12.5 --body a=b=c --fingerprint 5f3a --bulk 7 --endpoint shop';
+      '--conflict --ignored-since 2026-01-03 --retrying --body data.total=12.5 --body a=b=c --body-text ada@shop.example --fingerprint 5f3a --bulk 7 --endpoint shop';
     // Events by their keys are named by arguments.
-    const everything: Required<Omit<EventFilter, 'events'>> = {
+    const everything: Required<Omit<EventFilter, 'events' | 'bodyTextExcept'>> = {
       types: ['order.ready', 'cart.abandoned'],
       states: ['dead', 'ignored'],
       deadReasons: ['failed'],
@@ -336,6 +336,7 @@ describe('the options of a filter', () => {
         { path: 'data.total', value: '12.5' },
         { path: 'a', value: 'b=c' },
       ],
+      bodyText: 'ada@shop.example',
       fingerprint: '5f3a',
       bulk: 7,
       endpoint: 'shop',

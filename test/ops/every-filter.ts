@@ -25,6 +25,7 @@ const conditions: EventFilter = {
   conflict: true,
   bulk: 1,
   body: [{ path: 'data.id', value: 'ord_1' }],
+  bodyText: 'ORD_1',
 };
 
 /** Each condition alone, the states in all their combinations, all conditions, and none. */

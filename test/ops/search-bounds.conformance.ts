@@ -96,7 +96,7 @@ export const testSearchBounds = suite((open: () => Promise<SearchedStore>) => {
       const filters: readonly EventFilter[] = [
         { body: conditions(1) },
         { body: conditions(8) },
-        { body: conditions(8), entity: 'order::ord_1', merchant: 'mer_7' },
+        { body: conditions(8), bodyText: 'x', entity: 'order::ord_1', merchant: 'mer_7' },
       ];
       const parse = vi.spyOn(JSON, 'parse');
       for (const filter of filters) {

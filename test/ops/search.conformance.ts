@@ -101,12 +101,13 @@ export const testSearch = suite((open: () => Promise<SearchedStore>) => {
           ),
           { maxLength: 2 },
         ),
+        bodyText: constantFrom('ORD_7', 'mer:2', 'prod_3', '12345678901234567891', 'merchant_id', 'nothing'),
       },
       { requiredKeys: [] },
     );
     const fewConditions = filters.chain((filter) =>
       // What a bulk was done to: bulk-outcome.conformance.ts.
-      subarray(Object.keys(filter) as Exclude<keyof EventFilter, 'bulk'>[], { maxLength: 3 }).map(
+      subarray(Object.keys(filter) as (keyof typeof filter)[], { maxLength: 3 }).map(
         (names) => Object.fromEntries(names.map((name) => [name, filter[name]])) as EventFilter,
       ),
     );
@@ -152,6 +153,8 @@ export const testSearch = suite((open: () => Promise<SearchedStore>) => {
         (filter.retrying === undefined || filter.retrying === isRetrying) &&
         (filter.redelivered === undefined || filter.redelivered === event.redeliveries.count > 0) &&
         (filter.conflict === undefined || filter.conflict === (event.conflict !== null)) &&
+        (filter.bodyText === undefined ||
+          valuesIn(event).some((one) => one.includes(filter.bodyText?.toUpperCase() ?? ''))) &&
         (filter.body ?? []).every(({ path, value }) => {
           if (event.body === null) return false;
           const body = Buffer.from(event.body).toString();
@@ -273,6 +276,28 @@ export const testSearch = suite((open: () => Promise<SearchedStore>) => {
       while ((await inbox.operations?.indexNew(100)) !== 0);
     });
 
+    it('finds a text in any value of a body, in any case, and neither in names nor where it must not look', async () => {
+      const bodies: Record<string, string> = {
+        deep: '{"data":{"items":[{"by":{"email":"Ada@Shop.example"}}]}}',
+        escaped: String.raw`{"data":{"mail":"\u0061da@shop.example"}}`,
+        'a name': '{"data":{"ada@shop.example":1}}',
+        number: '{"data":{"total":12.50}}',
+        word: '{"data":{"is_gift":true}}',
+        'not JSON': '{"data":{"email":"ada@shop.example"}',
+        large: `{"data":{"x":[${'1,'.repeat(100_000)}1],"email":"ada@shop.example"}}`,
+      };
+      for (const [id, body] of Object.entries(bodies)) await inbox.accept(incoming({ id, body }), later());
+      await kept.bury('pruned');
+
+      expect(await found(inbox, { bodyText: 'ADA@shop' })).toEqual(['large', 'escaped', 'deep']);
+      expect(await found(inbox, { bodyText: '12.5000' })).toEqual(['number']);
+      expect(await found(inbox, { bodyText: 'true' })).toEqual([]);
+      expect(await found(inbox, { bodyText: 'ada@', body: [{ path: 'data.x[0]', value: '1' }] })).toEqual(['large']);
+      const except = { bodyTextExcept: ['data.items[].by.email', 'data.x'] };
+      expect(await found(inbox, { bodyText: 'ada@shop.example', ...except })).toEqual(['large', 'escaped']);
+      expect(await found(inbox, { bodyText: 'ada', bodyTextExcept: ['data'] })).toEqual([]);
+    });
+
     it('error texts are taken as they are, in any case of any alphabet, of the last attempt that has one', async () => {
       const messages = ['100% sure', '1000 sure', 'a_b', 'axb', 'ÇA NE MARCHE PAS', 'it\'s \\ "quoted"'];
       for (const message of messages) {
@@ -315,6 +340,7 @@ export const testSearch = suite((open: () => Promise<SearchedStore>) => {
       ['a number for a text', { id: 7 }],
       ['no condition for the body', { body: [null] }],
       ['half a condition for the body', { body: [{ path: 'data.id' }] }],
+      ['a path that is none, where not to look', { bodyText: 'x', bodyTextExcept: ['a..b'] }],
       ...['', '.', 'a.', '.a', 'a..b', '[0]', 'a[]', 'a[x]', 'a[-1]', 'a[0', 'a]', 'a[0]b', 'a[99999999999]'].map(
         (path): [string, object] => [`the path ${path}`, { body: [{ path, value: '1' }] }],
       ),
@@ -485,3 +511,10 @@ export const testSearch = suite((open: () => Promise<SearchedStore>) => {
     });
   });
 });
+
+/** The strings and numbers of a body, without names. */
+function valuesIn({ body }: StoredEvent): readonly string[] {
+  const text = body === null ? '' : Buffer.from(body).toString();
+  const tokens = [...text.matchAll(/("(?:\\.|[^"\\])*"|-?\d[\d.eE+-]*)(:?)/g)];
+  return tokens.flatMap(([, value = '', colon]) => (colon === ':' ? [] : value.toUpperCase()));
+}

@@ -45,7 +45,7 @@ type TimeFilter = 'since' | 'until' | 'failedSince' | 'failedUntil' | 'ignoredSi
 
 export interface FilterOptions
   extends
-    Omit<EventFilter, 'events' | 'types' | 'states' | 'deadReasons' | 'body' | TimeFilter>,
+    Omit<EventFilter, 'events' | 'types' | 'states' | 'deadReasons' | 'body' | 'bodyTextExcept' | TimeFilter>,
     Readonly<Partial<Record<TimeFilter, string>>> {
   readonly type?: readonly string[];
   readonly state?: readonly EventState[];
@@ -77,6 +77,7 @@ export function withFilter(command: Command): Command {
       'events whose body has this value at this path, such as data.items[0].name=Tea (repeatable up to 8 times)',
       collected,
     )
+    .option('--body-text <text>', 'events with this text in any value in the body, ignoring case')
     .option(
       '--fingerprint <group>',
       'the events in this group: dead events or, with --retrying, events that are waiting for a retry; "events list ' +
@@ -130,6 +131,7 @@ export function eventFilterOf(options: FilterOptions): EventFilter {
     failedSince: time('failedSince'),
     failedUntil: time('failedUntil'),
     body: options.body?.map(conditionOf),
+    bodyText: options.bodyText,
     id: options.id,
     entity: options.entity,
     merchant: options.merchant,

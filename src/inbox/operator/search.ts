@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../../errors.ts';
 import { whole } from '../../option-rules.ts';
+import { stepsOf } from '../../events/json-paths.ts';
 import { type EventKey, type DeadReason, type EventState, deadReasons, eventStates } from '../event.ts';
 import type { Acknowledgement } from '../rules/acknowledging.ts';
 import { bodyPath } from './finding/bodies.ts';
@@ -187,7 +188,7 @@ export interface EventFilter {
   readonly merchant?: string;
   /** Text in the latest error of the event, written as `name: message`, ignoring case. */
   readonly error?: string;
-  /** Text in the id, type, entity name or latest error of the event, ignoring case. Bodies are not searched. */
+  /** Text in the id, type, entity name or latest error of the event, ignoring case. */
   readonly text?: string;
   /** The group of a dead event or, with `retrying: true`, of a retrying event. Tombstones never match. */
   readonly fingerprint?: string;
@@ -203,6 +204,10 @@ export interface EventFilter {
   readonly bulk?: number;
   /** Values in the body of the event, if the body is still stored. At most 8. */
   readonly body?: readonly BodyCondition[];
+  /** Text in any string or number in the body of the event, ignoring case. Names of fields are not searched. */
+  readonly bodyText?: string;
+  /** Paths that `bodyText` does not search, such as `data.customer.email` or `data.items[].name`. */
+  readonly bodyTextExcept?: readonly string[];
 }
 
 /** A value in the body of an event. */
@@ -235,9 +240,12 @@ export interface PageRequest {
   readonly limit?: number;
 }
 
-const MOST_BODY_CONDITIONS = 8;
 /** A filter may come from a viewer, and must not keep the process busy. */
 const MOST_LISTED = 100;
+const MOST_VALUES = new Map([
+  ['body', 8],
+  ['bodyTextExcept', 1_000],
+]);
 export const LONGEST_TEXT = 1_000;
 
 const text = (value: unknown): boolean => typeof value === 'string';
@@ -283,6 +291,8 @@ const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> =
   conflict: flag,
   bulk: (value) => Number.isSafeInteger(value) && Number(value) > 0,
   body: listOf(isBodyCondition),
+  bodyText: text,
+  bodyTextExcept: listOf((path) => typeof path === 'string' && stepsOf(path).length > 0),
 };
 
 /**
@@ -298,7 +308,7 @@ export function assertFilter(filter: EventFilter): void {
         `Unknown filter condition ${JSON.stringify(name.slice(0, 100))}. Allowed: ${Object.keys(checks).join(', ')}.`,
       );
     }
-    const most = name === 'body' ? MOST_BODY_CONDITIONS : MOST_LISTED;
+    const most = MOST_VALUES.get(name) ?? MOST_LISTED;
     if (Array.isArray(value) && value.length > most) {
       throw refused(`The filter condition ${name} must have at most ${most} values, not ${value.length}.`);
     }

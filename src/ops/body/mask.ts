@@ -1,10 +1,12 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { unquoted, jsonText, JsonTokens } from '../../events/json.ts';
+import { PathWalk, stepsOf, treeOf, type Branch, type Step } from '../../events/json-paths.ts';
 import { oneLine } from '../../printable.ts';
 import type { TimelineEntry } from '../find.ts';
 
 export const MASKED = '•••';
+const SEARCHES_ALL = 'Fields of the body are masked on this page, so you cannot search for values in all of them.';
 const MASKED_JSON = JSON.stringify(MASKED);
 
 export interface Mask {
@@ -12,16 +14,10 @@ export interface Mask {
   readonly mask: (body: Uint8Array) => Uint8Array;
   /** Hides the masked values of the body in the log lines of its attempts, too. */
   readonly maskLog: <H extends Logged>(history: H) => H;
+  /** The filter, without masked fields where it searches whole bodies. */
+  readonly narrowed: (filter: EventFilter) => EventFilter;
   /** Why a filter would tell what a masked value is, or `null`. */
   readonly refusal: (filter: EventFilter) => string | null;
-}
-
-/** A name as `.name`, a place of a list as `[3]`, any place as `[]`. */
-type Step = string;
-
-interface Branch {
-  masked: boolean;
-  readonly next: Map<Step, Branch>;
 }
 
 /**
@@ -31,27 +27,22 @@ interface Branch {
  * @throws ConfigurationError for anything but such a path
  */
 export function createMask(paths: readonly string[] = []): Mask {
-  const steps = paths.map(stepsOf);
-  const root: Branch = { masked: false, next: new Map() };
-  for (const path of steps) {
-    let branch = root;
-    for (const step of path) {
-      const next: Branch = branch.next.get(step) ?? { masked: false, next: new Map() };
-      branch.next.set(step, next);
-      branch = next;
-    }
-    branch.masked = true;
-  }
+  const steps = paths.map(readableSteps);
+  const root = treeOf(steps);
   return {
     masks: paths.length > 0,
     mask: (body) => (paths.length === 0 ? body : Buffer.from(masked(body, root).text)),
     maskLog: (history) => (paths.length === 0 ? history : withoutValues(history, root)),
+    narrowed: (filter) =>
+      filter.bodyText === undefined || paths.length === 0 ? filter : { ...filter, bodyTextExcept: [...paths] },
     refusal(filter) {
+      const { bodyText, bodyTextExcept = [] } = filter;
+      if (bodyText !== undefined && !paths.every((path) => bodyTextExcept.includes(path))) return SEARCHES_ALL;
       const conditions = [
         ...(filter.body ?? []).map(({ path }) => path),
         ...(filter.merchant === undefined ? [] : ['data.merchant_id']),
       ];
-      const covered = conditions.find((path) => steps.some((one) => overlaps(one, stepsOrNone(path))));
+      const covered = conditions.find((path) => steps.some((one) => overlaps(one, stepsOf(path))));
       return covered === undefined
         ? null
         : `${covered} is masked on this page, so you cannot search for its values here.`;
@@ -59,25 +50,13 @@ export function createMask(paths: readonly string[] = []): Mask {
   };
 }
 
-const PART = /^([^.[\]]*)((?:\[\d*\])*)$/;
-
-function stepsOf(path: string): readonly Step[] {
-  const steps = typeof path === 'string' ? stepsOrNone(path) : [];
+function readableSteps(path: string): readonly Step[] {
+  const steps = typeof path === 'string' ? stepsOf(path) : [];
   if (steps.length > 0) return steps;
   throw new ConfigurationError(
     'INVALID_OPTION',
     `mask: ${JSON.stringify(path)} is not a path. Join names with dots, and write [] for list items: data.items[].name`,
   );
-}
-
-function stepsOrNone(path: string): readonly Step[] {
-  const steps: Step[] = [];
-  for (const part of path.split('.')) {
-    const [, name, places = ''] = PART.exec(part) ?? [];
-    if (name === undefined || name === '') return [];
-    steps.push(`.${name}`, ...(places.replaceAll(/\[0+(?=\d)/g, '[').match(/\[\d*\]/g) ?? []));
-  }
-  return steps;
 }
 
 /**
@@ -90,42 +69,26 @@ function overlaps(one: readonly Step[], other: readonly Step[]): boolean {
   return names.slice(0, shorter).join('') === others.slice(0, shorter).join('');
 }
 
-interface Level {
-  readonly branches: readonly Branch[];
-  readonly isList: boolean;
-  place: number;
-  name: string;
-}
-
 /** `hidden`: the JSON that was replaced */
 function masked(body: Uint8Array, root: Branch): { readonly text: string; readonly hidden: readonly string[] | 'all' } {
   const text = jsonText(body);
   // In a body that cannot be read, the fields cannot be found.
   if (text === null) return { text: MASKED_JSON, hidden: 'all' };
   const hidden: string[] = [];
-  const levels: Level[] = [];
+  const walk = new PathWalk(root);
   const pieces: string[] = [];
   let copied = 0;
   for (const tokens = new JsonTokens(text); tokens.next();) {
     const { kind, start } = tokens;
-    const level = levels.at(-1);
-    if (kind === '}' || kind === ']') {
-      levels.pop();
-    } else if (kind === 'name') {
-      if (level !== undefined) level.name = unquoted(tokens.written());
-    } else {
-      const branches = level === undefined ? [root] : following(level);
-      const isMasked = branches.some((branch) => branch.masked);
-      if (kind === '{' || kind === '[') {
-        // Skips containers that are masked, or that no path leads into.
-        if (isMasked || branches.length === 0) tokens.leave();
-        else levels.push({ branches, isList: kind === '[', place: 0, name: '' });
-      }
-      if (isMasked) {
-        pieces.push(text.slice(copied, start), MASKED_JSON);
-        hidden.push(text.slice(start, tokens.end));
-        copied = tokens.end;
-      }
+    const place = walk.at(tokens);
+    if (kind === '{' || kind === '[') {
+      if (place === 'before') walk.enter(tokens);
+      else tokens.leave();
+    }
+    if (place === 'end') {
+      pieces.push(text.slice(copied, start), MASKED_JSON);
+      hidden.push(text.slice(start, tokens.end));
+      copied = tokens.end;
     }
   }
   pieces.push(text.slice(copied));
@@ -199,19 +162,4 @@ function withoutCutValue(text: string, values: readonly string[]): string {
   });
   const cut = Math.max(...cuts);
   return cut === 0 ? text : `${text.slice(0, -1 - cut)}${MASKED}…`;
-}
-
-/** Each branch once, however many ways lead to it through lists in lists. */
-function following(level: Level): readonly Branch[] {
-  if (!level.isList) return level.branches.flatMap(({ next }) => next.get(`.${level.name}`) ?? []);
-  const place = `[${level.place}]`;
-  level.place += 1;
-  const found = new Set(level.branches);
-  for (const { next } of level.branches) {
-    for (const step of ['[]', place]) {
-      const branch = next.get(step);
-      if (branch !== undefined) found.add(branch);
-    }
-  }
-  return [...found];
 }

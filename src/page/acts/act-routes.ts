@@ -73,7 +73,8 @@ export function actRoutes(shell: Shell): void {
     if (fieldOf(form, 'chosen') !== '' && !form.has('event')) {
       return shell.problem(c, 400, 'Nothing selected', 'First select events with their checkboxes. Nothing was done.');
     }
-    const { filter, problems } = readFilter(fieldsOf(form), shell.visitOf(c).now);
+    const { filter: read, problems } = readFilter(fieldsOf(form), shell.visitOf(c).now);
+    const filter = shell.mask.narrowed(read);
     const refused = shell.mask.refusal(filter);
     const wrong = refused === null ? problems : [...problems, refused];
     if (wrong.length > 0) return shell.problem(c, 400, 'Invalid filter', wrong.join(' '));

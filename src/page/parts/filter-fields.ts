@@ -99,6 +99,7 @@ const KINDS = {
   conflict: ['conflict', YES_OR_NO],
   bulk: ['bulk', BULK],
   body: ['body', CONDITIONS],
+  bodyText: ['bodyText', TEXT],
 } as const;
 
 export const FIELDS = Object.keys(KINDS);
@@ -119,7 +120,9 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
   ['error', 'last error contains'],
   ['fingerprint', 'group'],
   ['ignoredSince', 'ignored (no handler) since'],
-  ['body', 'body contains'],
+  ['body', 'body has'],
+  ['bodyText', 'body contains'],
+  ['bodyTextExcept', 'not searched'],
 ]);
 
 /** The key of an event, in which each letter may take a dozen characters. */

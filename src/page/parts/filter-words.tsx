@@ -79,6 +79,11 @@ function valueOf(name: string, value: unknown, of: unknown, { depth, ...shown }:
     const text = `${path} = ${isMasked({ body: [{ path, value: wanted }] }, visit) ? MASKED : wanted}`;
     return <LongText text={text} atMost={VALUE_CHARACTERS} />;
   }
+  if (name === 'bodyText' && typeof value === 'string') {
+    const except = isRecord(of) && Array.isArray(of['bodyTextExcept']) ? of['bodyTextExcept'] : [];
+    const bodyTextExcept = except.filter((path) => typeof path === 'string');
+    if (isMasked({ bodyText: value, bodyTextExcept }, visit)) return <>{MASKED}</>;
+  }
   // The command line can search for values that this page masks.
   if (name === 'merchant' && typeof value === 'string' && isMasked({ merchant: value }, visit)) return <>{MASKED}</>;
   if (isRecord(value) && !(value instanceof Date) && depth < DEEPEST) {

@@ -39,7 +39,8 @@ export interface Listed {
 export async function findListing(visit: Visit): Promise<Listing> {
   const query = readListQuery(visit.url);
   const { order, isFurther, isNoneYet } = query;
-  const { filter, problems } = readFilter(visit.url.searchParams, visit.now);
+  const { filter: read, problems } = readFilter(visit.url.searchParams, visit.now);
+  const filter = visit.narrowed(read);
   const refused = visit.refusal(filter);
   const all = refused === null ? problems : [...problems, refused];
   const unlisted = { filter, order, isFurther, isNoneYet, reading: null, listed: null };
@@ -136,6 +137,6 @@ async function countOf(
   if (limit < ROWS || (liveOnly && isFurther)) return null;
   if (next === null && !isFurther) return { count: events.length, more: false, cut: false };
   // An update does not repeat a count that reads many events.
-  if (liveOnly && (filter.text ?? filter.error ?? filter.body) !== undefined) return null;
+  if (liveOnly && (filter.text ?? filter.error ?? filter.body ?? filter.bodyText) !== undefined) return null;
   return countEvents(operated.inbox, filter);
 }

@@ -36,6 +36,7 @@ test('what a link says is what is read', () => {
     merchant: word,
     error: word,
     text: word,
+    bodyText: word,
     fingerprint: word,
     ignoredSince: moment,
     retrying: flag,
@@ -70,7 +71,7 @@ test('a name that is none is said, and not left out of the filter unseen', () =>
   expect(filter).toEqual({ id: 'evt_1' });
   const known =
     'endpoint, id, event, type, state, deadReason, since, until, failedSince, failedUntil, entity, merchant, error, text, ' +
-    'fingerprint, ignoredSince, retrying, redelivered, conflict, bulk and body';
+    'fingerprint, ignoredSince, retrying, redelivered, conflict, bulk, body and bodyText';
   expect(problems).toEqual([
     `Unknown filter field "states". Allowed: ${known}.`,
     `Unknown filter field "__proto__". Allowed: ${known}.`,

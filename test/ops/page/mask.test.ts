@@ -114,6 +114,15 @@ describe('a search for what is masked', () => {
     expect(asking(path) !== null).toBe(expected);
   });
 
+  test('in all of the body leaves the masked fields out, and without that is refused', () => {
+    const { narrowed } = createMask(['data.customer.email', 'data.items[].name']);
+    const filter = narrowed({ bodyText: 'ada' });
+    expect(filter).toEqual({ bodyText: 'ada', bodyTextExcept: ['data.customer.email', 'data.items[].name'] });
+    expect(refusal(filter)).toBeNull();
+    expect(refusal({ bodyText: 'ada', bodyTextExcept: ['data.items[].name'] })).toContain('are masked on this page');
+    expect(narrowed({ text: 'ada' })).toEqual({ text: 'ada' });
+  });
+
   test('says why, and lets filters without it through', () => {
     expect(asking('data.customer.email')).toBe(
       'data.customer.email is masked on this page, so you cannot search for its values here.',

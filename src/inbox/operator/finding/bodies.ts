@@ -5,7 +5,7 @@ import type { UnknownEvent } from '../../../events/webhook-event.ts';
 import type { NamesInBody } from '../../rules/entity-terms.ts';
 
 /** Reading stops so often, to let others have a turn. */
-const STRETCH_CHARACTERS = 64 * 1024;
+export const STRETCH_CHARACTERS = 64 * 1024;
 
 interface Place {
   readonly below: Map<BodyStep, Place>;

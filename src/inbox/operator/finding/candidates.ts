@@ -154,10 +154,10 @@ function failureSpan({ failedSince, failedUntil }: EventFilter): FailureSpan | n
 
 /** The part of an index that lists only events that match. */
 export function exactPart(
-  { filter, terms, text, error, body, retryGroup }: Conditions,
+  { filter, terms, text, error, body, bodyText, retryGroup }: Conditions,
   { newestSeq, indexed }: Pick<Extent, 'newestSeq' | 'indexed'>,
 ): IndexPart | null {
-  if (text !== null || error !== null || body.length > 0 || retryGroup !== null) return null;
+  if ([text, error, bodyText, retryGroup].some((one) => one !== null) || body.length > 0) return null;
   const range = { from: 1, before: newestSeq + 1 };
   const span = deathSpan(filter);
   if (span !== null) return { index: { of: 'died', span }, range };

@@ -4,6 +4,7 @@ import { retryGroupOf } from '../../rules/error-groups.ts';
 import type { Term } from '../../rules/entity-terms.ts';
 import { filterTimes, type EventFilter, type EventSummary } from '../search.ts';
 import { bodyPath, type BodyStep } from './bodies.ts';
+import { wantedText, type WantedText } from './body-text.ts';
 import type { Clock, Dialect, Reader, Statement } from '../sql.ts';
 import { eventsIn, lastErrorOf, lastFailed, listedEvents, type SummaryRow } from '../summaries.ts';
 
@@ -16,6 +17,7 @@ export interface Conditions {
   readonly text: string | null;
   readonly keys: ReadonlySet<string> | null;
   readonly body: readonly { readonly steps: readonly BodyStep[]; readonly value: string }[];
+  readonly bodyText: WantedText | null;
 }
 
 export function keyText({ endpoint, id }: EventKey): string {
@@ -36,6 +38,7 @@ export function conditionsOf(filter: EventFilter): Conditions {
     text: filter.text?.toLowerCase() ?? null,
     keys: filter.events === undefined ? null : new Set(filter.events.map(keyText)),
     body: (filter.body ?? []).map(({ path, value }) => ({ steps: bodyPath(path), value })),
+    bodyText: filter.bodyText === undefined ? null : wantedText(filter.bodyText, filter.bodyTextExcept ?? []),
   };
 }
 

@@ -19,6 +19,7 @@ import type { Clock, OperatorTables, Read, Reader } from '../sql.ts';
 import { summariesOf, summaryOfKey } from '../summaries.ts';
 import { SlicedWork } from '../turns.ts';
 import { namesIn, placesReader, readsAs } from './bodies.ts';
+import { BodyTextSearch } from './body-text.ts';
 import { assertOrder, candidatesFor, exactPart, type SearchTables } from './candidates.ts';
 import {
   BodiesInTurn,
@@ -205,7 +206,8 @@ async function examine(
       found.examined += 1;
       const row = fitting.rows.get(seq);
       if (row === undefined) continue;
-      const inBody = conditions.body.length + (seq > indexed ? conditions.terms.length : 0);
+      const inBody =
+        conditions.body.length + Number(conditions.bodyText !== null) + (seq > indexed ? conditions.terms.length : 0);
       found.bytes += inBody * (row.bytes ?? 0);
       if (await fitsClosely(found, fitting, row)) {
         fits.push(seq);
@@ -220,7 +222,7 @@ async function examine(
 
 /** Checks what columns cannot decide. The body comes last, because it costs the most. */
 async function fitsClosely(
-  { conditions: { terms, error, text: wanted, keys, retryGroup, body }, indexed, work }: Found,
+  { conditions: { terms, error, text: wanted, keys, retryGroup, body, bodyText }, indexed, work }: Found,
   fitting: FittingRows,
   row: FittingRow,
 ): Promise<boolean> {
@@ -229,7 +231,7 @@ async function fitsClosely(
   if (retryGroup !== null && retryPrintOf(row.lastError) !== retryGroup) return false;
   if (error !== null && !errorText(row.lastError).includes(error)) return false;
   const unknown = row.seq > indexed ? terms : [];
-  if (unknown.length === 0 && body.length === 0) return true;
+  if (unknown.length === 0 && body.length === 0 && bodyText === null) return true;
 
   if (work.isOver) await work.rest();
   const text = await fitting.bodyText(row.seq);
@@ -237,8 +239,15 @@ async function fitsClosely(
     const own = termsOf(row.entity, namesIn(text));
     if (!unknown.every((term) => own.has(term))) return false;
   }
-  if (body.length === 0) return true;
+  if (body.length === 0 && bodyText === null) return true;
   if (text === null) return false;
+  if (bodyText !== null) {
+    const search = new BodyTextSearch(text, bodyText);
+    let isFound = search.next();
+    for (; isFound === null; isFound = search.next()) if (work.isOver) await work.rest();
+    if (!isFound) return false;
+  }
+  if (body.length === 0) return true;
   const paths = body.map(({ steps }) => steps);
   const read = placesReader(text, paths);
   for (;;) {
