@@ -54,7 +54,8 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
   const framed = (
     c: PageContext,
     status: ContentfulStatusCode,
-    parts: Pick<LayoutParts, 'title' | 'tab' | 'current' | 'visitor' | 'flash' | 'content'>,
+    parts: Pick<LayoutParts, 'title' | 'tab' | 'current' | 'visitor' | 'flash' | 'content'> &
+      Partial<Pick<LayoutParts, 'sought'>>,
   ) => {
     const { search, searchParams } = new URL(c.req.url);
     const ownBase = baseOf(c);
@@ -147,9 +148,9 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
     page,
     isTokenOf,
     visitOf,
-    async show(c, { title, tab = title, status = 200, current, content }) {
+    async show(c, { title, tab = title, status = 200, content, ...others }) {
       const { visitor, url } = visitOf(c);
-      return framed(c, status, { title, tab, current, visitor, flash: flashOf(url), content: await content });
+      return framed(c, status, { title, tab, visitor, flash: flashOf(url), content: await content, ...others });
     },
     problem,
     finished() {

@@ -27,6 +27,7 @@ export const ICONS = {
   events: icon('queue-list'),
   export: icon('arrow-down-tray'),
   faults: icon('bolt'),
+  filter: icon('funnel'),
   health: icon('signal'),
   key: icon('key'),
   link: icon('link'),
@@ -41,6 +42,7 @@ export const ICONS = {
   search: icon('magnifying-glass'),
   stock: icon('archive-box'),
   stop: icon('stop'),
+  views: icon('bookmark'),
   webhooks: icon('arrows-right-left'),
 };
 

@@ -82,11 +82,13 @@ export function Layout(parts: LayoutParts) {
                   placeholder={look.search.hint}
                   aria-label="Find events"
                   aria-keyshortcuts="/"
-                  maxlength={1_000}
+                  maxlength={4_000}
+                  data-suggestions={`${base}/suggestions`}
                   autocomplete="off"
                   autocapitalize="off"
                   spellcheck={false}
                 />
+                <ul class="sheet" id="suggested" role="listbox" aria-label="Suggestions" hidden />
               </form>
             )}
             <span class="live-state" id="live-state" hidden />

@@ -32,6 +32,8 @@ import { maintenanceScreen } from './screens/maintenance-screen.tsx';
 import { overviewScreen } from './screens/overview-screen.tsx';
 import { pausedScreen } from './screens/paused-screen.tsx';
 import { rejectedScreen } from './screens/rejected-screen.tsx';
+import { lineHref } from './screens/search-line.ts';
+import { suggestionsFor } from './screens/suggestions.ts';
 import { createFrame, type PageEnv } from './frame.tsx';
 import { type PageOptions, PAGE_OPTIONS } from './page-options.ts';
 import { keyOf, createShell, OPERATORS_LOOK } from './shell.tsx';
@@ -149,9 +151,12 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
       // Forms send empty fields, which would make a URL hard to share.
       const query = withoutEmpty(visit.url);
       if (query !== null) return c.redirect(`${visit.base}${path === '/' && visit.base !== '' ? '' : path}${query}`);
+      const href = path === '/events' ? await lineHref(visit) : null;
+      if (href !== null) return c.redirect(href);
       return shell.show(c, await screen(visit));
     });
   }
+  page.get('/suggestions', async (c) => c.json(await suggestionsFor(shell.visitOf(c), c.req.query('q') ?? '')));
   page.get('/events/:endpoint/:id', async (c) => shell.show(c, await eventScreen(shell.visitOf(c), keyOf(c))));
   page.get('/bulks/:id{[0-9]{1,15}}', async (c) => {
     return shell.show(c, await bulkScreen(shell.visitOf(c), Number(c.req.param('id'))));

@@ -62,7 +62,7 @@ export const OPERATORS_LOOK: Look = {
   ],
   keys: (role) => KEYS.filter(([key]) => role === 'operator' || !KEYS_OF_OPERATORS.has(key)),
   styles: ['page.css'],
-  search: { path: '/events', hint: 'Order, event, merchant or error' },
+  search: { path: '/events', hint: 'Order, event, merchant, error, or state:dead' },
   footing: (role) =>
     `${role === 'operator' ? 'an operator; the audit records what you do.' : 'a viewer; you can only read.'} All times are UTC.`,
 };

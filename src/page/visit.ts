@@ -46,6 +46,8 @@ export interface Screen {
   readonly title: string;
   /** tabs are narrow, so the subject comes first */
   readonly tab?: string;
+  /** what the search box shows */
+  readonly sought?: string;
   readonly status?: ContentfulStatusCode;
   readonly current: string;
   readonly content: HtmlEscapedString | Promise<HtmlEscapedString>;

@@ -45,7 +45,7 @@ describe('a silent shop', () => {
     await ada.open('');
     expect(await looksFaults(page, 375)).toEqual([]);
     await page.getByRole('link', { name: 'Show events' }).click();
-    expect(await page.locator('main .state-pending').count()).toBe(LEFT_WAITING);
+    expect(await page.locator('main tbody .state-pending').count()).toBe(LEFT_WAITING);
   });
 });
 

@@ -87,6 +87,9 @@
     latest = to;
     const counted = to.querySelector('#count');
     if (counted !== null && counted.textContent !== '') byId('count').textContent = counted.textContent;
+    // They stand above what is brought.
+    const states = to.ownerDocument.getElementById('states');
+    if (states !== null) morph(byId('states'), states);
     if (body() === null) {
       showFirst(to);
       return;
@@ -299,4 +302,203 @@
   const isChosen = (row) => row.querySelector('input[name="event"]')?.checked === true;
 
   begin();
+})();
+
+// On a phone, the states are in a row that scrolls.
+document.querySelector('#states [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
+// The search box: suggestions as one types.
+(() => {
+  const box = document.getElementById('search');
+  const sheet = document.getElementById('suggested');
+  if (box === null || sheet === null) return;
+
+  const WAIT_MS = 120;
+  let timer = 0;
+  let asking = null;
+  let suggestions = [];
+  let chosen = -1;
+
+  box.setAttribute('role', 'combobox');
+  box.setAttribute('aria-autocomplete', 'list');
+  box.setAttribute('aria-controls', sheet.id);
+  box.setAttribute('aria-expanded', 'false');
+
+  function close() {
+    clearTimeout(timer);
+    asking?.abort();
+    suggestions = [];
+    choose(-1);
+    sheet.hidden = true;
+    box.setAttribute('aria-expanded', 'false');
+  }
+
+  function choose(at) {
+    chosen = at;
+    for (const [n, option] of [...sheet.children].entries()) option.setAttribute('aria-selected', String(n === at));
+    const option = sheet.children[at];
+    if (option === undefined) box.removeAttribute('aria-activedescendant');
+    else {
+      box.setAttribute('aria-activedescendant', option.id);
+      option.scrollIntoView({ block: 'nearest' });
+    }
+  }
+
+  function show() {
+    sheet.replaceChildren(
+      ...suggestions.map(({ name, detail }, n) => {
+        const option = document.createElement('li');
+        option.id = `suggested-${n}`;
+        option.setAttribute('role', 'option');
+        const parts = [name, detail].map((text) => {
+          const part = document.createElement('bdi');
+          part.textContent = text;
+          return part;
+        });
+        option.append(...parts);
+        return option;
+      }),
+    );
+    choose(-1);
+    sheet.hidden = suggestions.length === 0 || document.activeElement !== box;
+    box.setAttribute('aria-expanded', String(!sheet.hidden));
+  }
+
+  async function ask() {
+    asking?.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    const query = new URLSearchParams({ q: box.value });
+    try {
+      const answer = await fetch(`${box.dataset.suggestions}?${query}`, { redirect: 'error', signal });
+      if (!answer.ok) return;
+      suggestions = await answer.json();
+      if (!signal.aborted) show();
+    } catch {
+      // One can type on without them.
+    }
+  }
+
+  function askSoon() {
+    clearTimeout(timer);
+    timer = setTimeout(ask, WAIT_MS);
+  }
+
+  function take(at) {
+    const { line, isWhole } = suggestions[at];
+    box.value = line;
+    close();
+    box.focus();
+    if (isWhole) box.form.requestSubmit();
+    else askSoon();
+  }
+
+  box.addEventListener('input', askSoon);
+  box.addEventListener('focus', () => {
+    // A line is gone on with at its end.
+    if (box.value !== '' && !/\s$/.test(box.value)) return;
+    askSoon();
+  });
+  box.addEventListener('blur', close);
+  box.form.addEventListener('submit', () => close());
+  // So that the box keeps the focus.
+  sheet.addEventListener('mousedown', (event) => event.preventDefault());
+  sheet.addEventListener('click', (event) => {
+    const at = [...sheet.children].indexOf(event.target.closest('li'));
+    if (at !== -1) take(at);
+  });
+  box.addEventListener('keydown', (event) => {
+    const count = suggestions.length;
+    if (event.isComposing || sheet.hidden || count === 0) return;
+    if (event.key === 'ArrowDown') choose(chosen + 1 < count ? chosen + 1 : -1);
+    else if (event.key === 'ArrowUp') choose(chosen === -1 ? count - 1 : chosen - 1);
+    else if (event.key === 'Enter' && chosen !== -1) take(chosen);
+    else if (event.key === 'Escape') close();
+    else return;
+    event.preventDefault();
+  });
+})();
+
+// Views: filters that this browser keeps by name.
+(() => {
+  const menu = document.getElementById('views');
+  if (menu === null) return;
+  const key = `hookbox views of ${menu.dataset.views}`;
+  const sheet = menu.querySelector('.sheet');
+  const MOST = 30;
+
+  function read() {
+    try {
+      const views = JSON.parse(localStorage.getItem(key) ?? '[]');
+      return views.filter(({ name, query }) => typeof name === 'string' && typeof query === 'string');
+    } catch {
+      return [];
+    }
+  }
+
+  function keep(views) {
+    try {
+      localStorage.setItem(key, JSON.stringify(views.slice(-MOST)));
+    } catch {
+      // The browser keeps nothing: the URL still is the view.
+    }
+    show();
+  }
+
+  const made = (name, attributes, ...children) => {
+    const element = Object.assign(document.createElement(name), attributes);
+    element.append(...children);
+    return element;
+  };
+  /** Where one is in a list is no part of a view. */
+  const query = () => {
+    const fields = new URLSearchParams(location.search);
+    for (const name of ['before', 'beforeAt', 'among', 'takenFor', 'takenName', 'found', 'limit']) fields.delete(name);
+    return fields.toString();
+  };
+
+  function show() {
+    const views = read();
+    const list = made(
+      'ul',
+      {},
+      ...views.map((view) => {
+        const link = made(
+          'a',
+          { href: `${location.pathname}${view.query === '' ? '' : `?${view.query}`}` },
+          made('bdi', { textContent: view.name }),
+        );
+        if (view.query === query()) link.setAttribute('aria-current', 'true');
+        const remove = made('button', { type: 'button', textContent: 'Remove' });
+        remove.setAttribute('aria-label', `Remove the view ${view.name}`);
+        remove.addEventListener('click', (event) => {
+          event.stopPropagation();
+          keep(read().filter(({ name }) => name !== view.name));
+        });
+        return made('li', {}, link, remove);
+      }),
+    );
+    const name = made('input', {
+      type: 'text',
+      maxLength: 60,
+      required: true,
+      autocomplete: 'off',
+      placeholder: 'Name',
+    });
+    name.setAttribute('aria-label', 'Name of the view');
+    const form = made('form', {}, name, made('button', { type: 'submit', textContent: 'Save this view' }));
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      const view = { name: name.value.trim(), query: query() };
+      if (view.name !== '') keep([...read().filter((each) => each.name !== view.name), view]);
+    });
+    const none = made('p', {
+      className: 'muted',
+      textContent: 'This browser keeps no view yet. A view is also its address.',
+    });
+    sheet.replaceChildren(views.length === 0 ? none : list, form);
+  }
+
+  show();
+  menu.hidden = false;
 })();

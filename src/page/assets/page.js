@@ -293,6 +293,17 @@ document.addEventListener('focusin', (event) => {
   row.setAttribute('data-selected', '');
 });
 
+// The whole row is a link. Who selects a text in it stays.
+document.addEventListener('click', (event) => {
+  const row = event.target.closest?.('main table.list tr[data-href]');
+  if (!row || event.defaultPrevented || event.button !== 0 || isSelecting()) return;
+  if (event.target.closest('a, button, input, select, label, summary')) return;
+  const box = event.target.closest('td[data-col="choose"]')?.querySelector('input');
+  if (box) box.click();
+  else if (event.ctrlKey || event.metaKey) open(row.dataset.href);
+  else location.assign(row.dataset.href);
+});
+
 /** To where an action is confirmed, never further: that of all chosen rows, of the selected one, or of the event. */
 function askFor(act) {
   const bar = byId('chosen');

@@ -120,7 +120,7 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
   ['error', 'last error contains'],
   ['fingerprint', 'group'],
   ['ignoredSince', 'ignored (no handler) since'],
-  ['body', 'body has'],
+  ['body', 'body contains'],
   ['bodyText', 'body contains'],
   ['bodyTextExcept', 'not searched'],
 ]);

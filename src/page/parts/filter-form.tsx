@@ -1,39 +1,23 @@
 import { eventTypes } from '../../events/event-types.ts';
-import type { EventFilter } from '../../inbox/operator/search.ts';
-import { deadReasons, eventStates } from '../../inbox/event.ts';
-import { shortTime, timestamp } from '../../ops/words/format.ts';
-import { parseDuration } from '../../ops/words/read-time.ts';
+import { deadReasons } from '../../inbox/event.ts';
 import type { Visit } from '../visit.ts';
-import { FIELDS, LABELS, TIMES } from './filter-fields.ts';
-import { Choices, Field, SelectField } from './form-fields.tsx';
-import { GroupName } from './filter-words.tsx';
-import { StoredText } from './text.tsx';
+import { Field, SelectField } from './form-fields.tsx';
+import { Icon } from './icon.tsx';
 
 type Input = readonly [name: string, label: string, hint: string];
 
 const INPUTS: readonly Input[] = [
-  ['entity', 'Entity', 'ord_42, or order:mer_7:ord_42'],
+  ['entity', 'Entity', 'ord_42'],
+  ['bodyText', 'Body contains', 'ada@shop.example'],
+  ['error', 'Last error contains', 'timed out'],
   ['id', 'Event id', 'evt_…'],
-  ['text', 'Text', 'in ids, types, entities or errors'],
-  ['error', 'Last error', 'contains'],
-  ['since', 'Received since', '2h, 14:00, or 2026-01-31'],
-  ['until', 'until', '15m, or a time (UTC)'],
-  ['failedSince', 'Failed since', '2h, 14:00, or 2026-01-31'],
-  ['failedUntil', 'until', '15m, or a time (UTC)'],
-];
-
-const MORE_INPUTS: readonly Input[] = [
+  ['merchant', 'Merchant', 'mer_7'],
   ['endpoint', 'Endpoint', 'default'],
-  ['fingerprint', 'Group of dead events', ''],
-  ['ignoredSince', 'Ignored (no handler) since', '7d, or a time (UTC)'],
-  ['bulk', 'Bulk action', 'number'],
+  ['since', 'Received since', '2h, 14:00, or 2026-01-31'],
+  ['until', 'Received before', '15m, or a time (UTC)'],
+  ['failedSince', 'Failed since', '2h, 14:00, or 2026-01-31'],
+  ['failedUntil', 'Failed before', '15m, or a time (UTC)'],
 ];
-
-const YES_OR_NO = [
-  ['retrying', 'Waiting for a retry'],
-  ['redelivered', 'Redelivered'],
-  ['conflict', 'Has conflicts'],
-] as const;
 
 const ANSWERS = [
   ['', 'any'],
@@ -41,82 +25,68 @@ const ANSWERS = [
   ['no', 'no'],
 ] as const;
 
-const FOLDED = ['type', 'deadReason', 'merchant', 'body', ...[...MORE_INPUTS, ...YES_OR_NO].map(([name]) => name)];
+const CHOICES = [
+  ['deadReason', 'Dead reason', [['', 'any'], ...deadReasons.map((reason) => [reason, reason] as const)]],
+  ['retrying', 'Waiting for a retry', ANSWERS],
+  ['redelivered', 'Redelivered', ANSWERS],
+  ['conflict', 'Has conflicts', ANSWERS],
+] as const;
 
-export function filterForm(visit: Visit, fields: URLSearchParams, filter: EventFilter, isOpen: boolean) {
-  const action = `${visit.base}/events`;
-  const isFolded = FOLDED.every((name) => (fields.get(name) ?? '') === '');
-  const given = FIELDS.flatMap((name) => fields.getAll(name).map((value) => [name, value.trim()] as const));
-  const conditions = fields.getAll('body').filter((text) => text.trim() !== '');
+/** The first value of these can be changed; the form keeps the others as they are. */
+const ONCE = new Set<string>([...INPUTS, ...CHOICES].map(([name]) => name));
+const REPEATED = new Set(['type', 'body']);
+
+/** The search box without its syntax. */
+export function filterForm(visit: Visit, fields: readonly (readonly [name: string, value: string])[]) {
+  const first = new Map(fields.filter(([name]) => ONCE.has(name)).toReversed());
+  const kept = fields.filter(([name, value]) => !REPEATED.has(name) && first.get(name) !== value);
+  const all = (name: string): readonly string[] => fields.flatMap(([other, value]) => (other === name ? value : []));
   return (
-    <details class="filtering" id="filtering" open={isOpen}>
+    <details class="menu" id="filtering">
       <summary>
+        <Icon name="filter" />
         Filter
-        {given.map(
-          ([name, value]) =>
-            value !== '' && (
-              <span class="set">
-                <span class="muted">{name === 'id' ? 'event id' : (LABELS.get(name) ?? name)}</span>{' '}
-                {shownValue(name, value, filter, visit)}
-              </span>
-            ),
-        )}
+        <Icon name="down" />
       </summary>
-      <form method="get" action={action} class="filters panel" id="filters" role="search" aria-label="Filter">
-        {fields.getAll('event').map((event) => (
-          <input type="hidden" name="event" value={event} />
+      <form
+        method="get"
+        action={`${visit.base}/events`}
+        class="filters sheet"
+        id="filters"
+        role="search"
+        aria-label="Filter"
+      >
+        {kept.map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
         ))}
-        <div class="row">{INPUTS.map((input) => textField(input, fields))}</div>
-        <Choices legend="State" name="state" options={eventStates} chosen={fields.getAll('state')} />
-        <details open={!isFolded}>
-          <summary>More</summary>
-          <Choices legend="Type" name="type" options={typesOf(fields)} chosen={fields.getAll('type')}>
-            <Field label="Another type" name="type" maxlength={255} autocomplete="off" />
-          </Choices>
-          <Choices legend="Dead reason" name="deadReason" options={deadReasons} chosen={fields.getAll('deadReason')} />
-          <div class="row">
-            {textField(['merchant', 'Merchant', 'mer_7'], fields)}
-            {[...conditions, ''].map((text, n) =>
-              textField(['body', n === 0 ? 'Body contains' : 'and', 'data.items[0].name=Tea'], fields, text),
-            )}
-            {MORE_INPUTS.map((input) => textField(input, fields))}
-            {YES_OR_NO.map(([name, label]) => (
-              <SelectField label={label} name={name} value={fields.get(name) ?? ''} options={ANSWERS} />
-            ))}
-          </div>
-        </details>
+        <div class="row">
+          {[...all('type'), ''].map((type, n) => (
+            <Field label={n === 0 ? 'Type' : 'or type'} name="type" value={type} list="types" {...TEXT} />
+          ))}
+          {INPUTS.map(([name, label, hint]) => (
+            <Field label={label} name={name} value={first.get(name) ?? ''} placeholder={hint} {...TEXT} />
+          ))}
+          {[...all('body'), ''].map((condition) => (
+            <Field label="Body has" name="body" value={condition} placeholder="data.items[0].name=Tea" {...TEXT} />
+          ))}
+          {CHOICES.map(([name, label, options]) => (
+            <SelectField label={label} name={name} value={first.get(name) ?? ''} options={options} />
+          ))}
+        </div>
+        <datalist id="types">
+          {eventTypes.map((type) => (
+            <option value={type} />
+          ))}
+        </datalist>
         <div class="actions">
           <button type="submit" class="primary">
             Filter
           </button>
-          <a href={action}>Clear</a>
+          <a href={`${visit.base}/events`}>Clear</a>
         </div>
       </form>
     </details>
   );
 }
 
-function shownValue(name: string, value: string, filter: EventFilter, visit: Visit) {
-  if (name === 'fingerprint' && value === filter.fingerprint) {
-    const { retrying = false, bulk } = filter;
-    return <GroupName place={{ fingerprint: value, retrying, ...(bulk !== undefined && { bulk }) }} visit={visit} />;
-  }
-  const time = TIMES.find((one) => one === name);
-  const at = time === undefined ? undefined : filter[time];
-  if (at === undefined) return <StoredText text={value} atMost={40} />;
-  return (
-    <time datetime={at.toISOString()} title={timestamp(at)}>
-      {parseDuration(value) !== null ? `${value} ago` : `${shortTime(at, visit.now)} UTC`}
-    </time>
-  );
-}
-
-function textField([name, label, hint]: Input, fields: URLSearchParams, value = fields.get(name) ?? '') {
-  const attributes = { placeholder: hint, maxlength: 1_000, autocomplete: 'off', spellcheck: false };
-  return <Field label={label} name={name} value={value} {...attributes} />;
-}
-
-function typesOf(fields: URLSearchParams): readonly string[] {
-  const chosen = fields.getAll('type').filter((type) => type.trim() !== '');
-  return [...new Set([...eventTypes, ...chosen.slice(0, 20)])];
-}
+const TEXT = { maxlength: 1_000, autocomplete: 'off', spellcheck: false };

@@ -41,7 +41,9 @@ export function readQueryLine(line: string): QueryLine {
       const [word = rest] = /^(?:"(?:[^"\\]|\\.)*"(?=\s|$)|\S+)\s*/s.exec(rest) ?? [];
       const meant = name.length < FEWEST_LETTERS || word.trim() === begun ? [] : nearest(name, [...LINE_NAMES.keys()]);
       if (meant.length > 0) {
-        problems.push(`Unknown filter ${name}. Did you mean ${meant.join(' or ')}? To search for it as text, put it in quotes.`);
+        problems.push(
+          `Unknown filter ${name}. Did you mean ${meant.join(' or ')}? To search for it as text, put it in quotes.`,
+        );
       }
       words += word;
       rest = rest.slice(word.length);

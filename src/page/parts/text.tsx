@@ -77,15 +77,18 @@ export function Listed({
   text,
   atMost,
   end = 6,
+  title,
 }: TextParts & {
   readonly end?: number;
+  /** what the text is short for */
+  readonly title?: string;
 }) {
   const { name, whole } = shortened(text, atMost);
   if (isBlank(whole)) return <StoredText text={text} />;
   const letters = [...name];
   const isShort = letters.length <= SHORT;
   return (
-    <bdi class="name" title={whole}>
+    <bdi class="name" title={title === undefined ? whole : oneLine(title, LONGEST)}>
       <span>{isShort ? name : letters.slice(0, -end).join('')}</span>
       {!isShort && <span class="end">{letters.slice(-end).join('')}</span>}
     </bdi>

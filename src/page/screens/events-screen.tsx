@@ -5,11 +5,14 @@ import type { ActedOn } from '../../ops/words/act-words.ts';
 import { number, percent, plural } from '../../ops/words/format.ts';
 import { filterFields, eventsHref } from '../parts/filter-fields.ts';
 import { filterForm } from '../parts/filter-form.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { FilterChips, StateChips } from '../parts/query-chips.tsx';
 import { beginningQuery, furtherQuery, BackLink } from '../parts/list-query.tsx';
 import { Shortened } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { EventsTable } from './events-table.tsx';
 import { actsOnAll, actsOnChosen, actedOn } from './list-acts.tsx';
+import { givenFields, lineOf } from './search-line.ts';
 import { findListing, type Listed, type Listing } from './listing.ts';
 
 export async function eventsScreen(visit: Visit): Promise<Screen> {
@@ -17,13 +20,26 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
   const listing = await findListing(visit);
   const { filter, reading, problems, listed } = listing;
   const acts = await actsOn(listing, visit);
-  const fields = reading === null ? url.searchParams : new URLSearchParams(filterFields(filter));
+  const fields = reading === null ? givenFields(url) : filterFields(filter);
   return {
     title: 'Events',
     current: '/events',
+    sought: lineOf(url),
     content: (
       <>
-        {filterForm(visit, fields, filter, problems.length > 0)}
+        <div class="toolbar">
+          <StateChips visit={visit} fields={fields} filter={filter} isRefused={listed === null} />
+          {filterForm(visit, fields)}
+          <details class="menu" id="views" data-views={base} hidden>
+            <summary>
+              <Icon name="views" />
+              Views
+              <Icon name="down" />
+            </summary>
+            <div class="sheet" />
+          </details>
+        </div>
+        <FilterChips visit={visit} fields={fields} filter={filter} />
         {problems.length > 0 && (
           <div class="warning" role="alert" id="problems">
             <ul>
@@ -126,7 +142,13 @@ function takenFor({ takenFor: taken, name, others }: TextReading, base: string) 
       <strong>
         <Shortened text={name} atMost={60} />
       </strong>
-      , failed events first. {taken !== 'text' && <a href={eventsHref(base, { text: name })}>Search for it as text</a>}
+      , failed events first.{' '}
+      {taken !== 'text' && (
+        <>
+          <a href={eventsHref(base, { text: name })}>Search for it as text</a> ·{' '}
+        </>
+      )}
+      <a href={eventsHref(base, { bodyText: name })}>Search bodies for it</a>
       {others.length > 0 && (
         <span class="others">
           {' '}
@@ -161,10 +183,7 @@ function nothingFits(
         {isFurther ? 'No older event has this text.' : 'No event has this text in its id, type, entity or last error.'}
       </p>
       {suggestions.length > 0 && <p id="suggestions">Did you mean {namesOf(suggestions, base)}?</p>}
-      <p class="muted">
-        The search box does not search bodies; <a href={`${base}/events#filters`}>the filter</a> does. Erased events are
-        found only by their id.
-      </p>
+      <p class="muted">Erased events are found only by their id.</p>
     </>
   );
 }

@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { SearchOrder, EventSummary } from '../../inbox/operator/search.ts';
+import { idsIn } from '../../inbox/rules/entity-terms.ts';
 import type { Wait } from '../../inbox/rules/waiting.ts';
 import { number, plural, relative, shortTime, timestamp } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
@@ -116,7 +117,7 @@ function cellsOf(event: EventSummary, wait: Wait | null, base: string, now: Date
     id: (
       <>
         <span class="id">
-          <Listed text={id} atMost={22} />
+          <Listed text={id} atMost={30} />
         </span>{' '}
         <button type="button" class="copy" data-copy={id} tabindex={-1} aria-label="Copy the id" hidden>
           Copy
@@ -126,11 +127,7 @@ function cellsOf(event: EventSummary, wait: Wait | null, base: string, now: Date
     endpoint: endpoint !== 'default' && <Listed text={endpoint} atMost={24} />,
     state: <State summary={event} />,
     waits: <WaitInBrief wait={wait} base={base} now={now} />,
-    about: entity !== null && (
-      <a href={eventsHref(base, { endpoint, entity })} aria-label={listedName(entity, 20)}>
-        <Listed text={entity} atMost={20} />
-      </a>
-    ),
+    about: entity !== null && <EntityLink href={eventsHref(base, { endpoint, entity })} entity={entity} />,
     received: (
       <>
         {time(receivedAt, isDated ? 'dated' : undefined)} <span class="muted">({relative(receivedAt, now)})</span>
@@ -151,4 +148,15 @@ function cellsOf(event: EventSummary, wait: Wait | null, base: string, now: Date
       </span>
     ),
   };
+}
+
+/** By its own id; the whole name has the kind and the merchant. */
+function EntityLink({ href, entity }: { readonly href: string; readonly entity: string }) {
+  const own = idsIn(entity).join(' ');
+  const text = own === '' ? entity : own;
+  return (
+    <a href={href} aria-label={listedName(text, 22)}>
+      <Listed text={text} atMost={22} title={entity} />
+    </a>
+  );
 }

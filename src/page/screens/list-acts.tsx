@@ -23,6 +23,7 @@ export function actsOnAll(visit: Visit, filter: EventFilter, actedOn: Readonly<R
       <ExportMenu
         visit={visit}
         id="export-all"
+        isMenu
         what={asksForAll(filter) ? 'all events' : 'all matching events'}
         filter={filter}
       />
@@ -71,7 +72,7 @@ export function actsOnChosen(visit: Visit, mayRetryNow: boolean, list: Child) {
           <label>
             <input type="checkbox" name="force" value="yes" /> include processed events
           </label>
-          <ExportMenu visit={visit} id="export-chosen" what="" />
+          <ExportMenu visit={visit} id="export-chosen" what="" isMenu />
         </div>
       </ActForm>
     </div>

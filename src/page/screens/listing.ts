@@ -13,6 +13,7 @@ import {
 import { operationsOf } from '../../ops/operations-of.ts';
 import { newestSeq } from '../../ops/stored-events.ts';
 import { readFilter } from '../parts/filter-fields.ts';
+import { readQueryLine } from '../parts/query-line.ts';
 import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.tsx';
 import type { Visit } from '../visit.ts';
 
@@ -42,11 +43,12 @@ export async function findListing(visit: Visit): Promise<Listing> {
   const { filter: read, problems } = readFilter(visit.url.searchParams, visit.now);
   const filter = visit.narrowed(read);
   const refused = visit.refusal(filter);
-  const all = refused === null ? problems : [...problems, refused];
+  const line = readQueryLine(query.text ?? '');
+  const all = [...line.problems, ...problems, ...(refused === null ? [] : [refused])];
   const unlisted = { filter, order, isFurther, isNoneYet, reading: null, listed: null };
   if (all.length > 0) return { ...unlisted, problems: all };
   try {
-    if (query.text !== null) return await byText(visit, query, query.text);
+    if (line.text !== null) return await byText(visit, query, line.text);
     const inOrder = order === 'failed' ? deadIn(filter) : filter;
     const listed = await byFilter(visit, query, inOrder);
     return { ...unlisted, filter: inOrder, problems: [], listed };
@@ -89,7 +91,7 @@ async function byFilter(visit: Visit, query: ListQuery, filter: EventFilter): Pr
 async function byText(visit: Visit, query: ListQuery, text: string): Promise<Listing> {
   const { operated } = visit;
   const { limit, order, isFurther, isNoneYet } = query;
-  const kinds = kindsFor(visit);
+  const kinds = namesShown(visit);
   // A URL may name a merchant although this page masks merchants.
   const at = query.at?.takenFor === 'merchant' && !kinds.includes('merchant') ? null : query.at;
   const reading = await readText(operated.inbox, text, { kinds, taken: at });
@@ -108,7 +110,7 @@ async function byText(visit: Visit, query: ListQuery, text: string): Promise<Lis
 }
 
 /** Beginnings of names must not reveal a masked value. */
-function kindsFor({ refusal }: Visit): readonly FoundName['what'][] {
+export function namesShown({ refusal }: Visit): readonly FoundName['what'][] {
   const isMasked = refusal({ merchant: '' }) !== null;
   return isMasked ? ['id', 'entity'] : ['id', 'entity', 'merchant'];
 }

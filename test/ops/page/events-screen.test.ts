@@ -27,19 +27,18 @@ describe('the list', () => {
     expect(rowsIn(page)).toEqual(['/ops/events/default/evt_2', '/ops/events/default/evt_1']);
     // The year is told from the next one on.
     expect(textIn(page, 'event-1')).toMatch(
-      /^order\.created evt_1 Copy dead \(failed\) order::ord_1 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 1 Jan(?: 2026)? 00:00 Error: the shop is down$/,
+      /^order\.created evt_1 Copy dead \(failed\) ord_1 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 1 Jan(?: 2026)? 00:00 Error: the shop is down$/,
     );
     expect(textIn(page, 'event-2')).toMatch(
-      /^order\.ready evt_2 Copy pending no processor handles this type order::evt_2 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 time$/,
+      /^order\.ready evt_2 Copy pending no processor handles this type evt_2 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 time$/,
     );
   });
 
   test.each([
-    ['order:mer_5tGk9QmXwL2RvC8e:ord_blocked', 'order:me…ord_blocked'],
-    ['order:mer_5tGk9QmXwL2RvC8e:ord_9fK2mPqXvT', 'order…ord_9fK2mPqXvT'],
-    [`order:mer_7:ord_${'9'.repeat(30)}`, `order…${'9'.repeat(14)}`],
-    ['a name of the merchant’s own', 'a name of the…’s own'],
-    ['a name of the merchant’s own:', 'a name of the…s own:'],
+    ['order:mer_5tGk9QmXwL2RvC8e:ord_9fK2mPqXvT', 'ord_9fK2mPqXvT'],
+    [`order:mer_7:ord_${'9'.repeat(30)}`, `ord_${'9'.repeat(10)}…${'9'.repeat(7)}`],
+    ['inventory:mer_7:prod_3%3A1:loc_2', 'prod_3:1 loc_2'],
+    ['a name of the merchant’s own', 'a name of the …t’s own'],
     ['🍕🍔🍟🌭🍿🥓🥞🧇🍳🥚🧀🥨', '🍕🍔🍟🌭🍿🥓🥞🧇🍳🥚🧀🥨'],
   ])('names what an event is about by its own id, which its merchant does not push out: %s', async (entity, shown) => {
     const { inbox, says } = openedPage();
@@ -122,34 +121,73 @@ describe('the list', () => {
   });
 });
 
-describe('the filter bar', () => {
+describe('the filter', () => {
   const QUERY =
     'entity=ord_1&id=evt_1&error=down&since=2h&until=5m&state=dead&state=ignored&type=order.ready&type=shop.own&deadReason=failed' +
-    '&merchant=mer_7&body=data.a%3D1&body=data.b%3D%22%3E&endpoint=b&fingerprint=abc&retrying=yes&redelivered=no&conflict=yes';
+    '&merchant=mer_7&body=data.a%3D1&body=data.b%3D%22%3E&bodyText=ada&endpoint=b&fingerprint=abc&retrying=yes&redelivered=no&conflict=yes';
 
-  test('mirrors the URL in every field', async () => {
+  test('is in the search box, in chips and in a form, which keeps what it has no field for', async () => {
     const { html } = openedPage();
-    const tags = tagsOf(partOf(await html(`/events?${QUERY}`), 'filters'));
-    const valueOf = (name: string): readonly string[] =>
-      tags.flatMap(({ name: tag, attributes }) =>
-        tag === 'input' && attributes['name'] === name && attributes['type'] === 'text'
-          ? [attributes['value'] ?? '']
-          : [],
-      );
-    const checked = tags
-      .filter(({ attributes }) => 'checked' in attributes)
-      .map(({ attributes }) => attributes['value']);
+    const page = await html(`/events?${QUERY}`);
+    expect(partOf(page, 'search')).toContain(
+      'value="entity:ord_1 id:evt_1 error:down since:2h until:5m state:dead state:ignored type:order.ready type:shop.own ' +
+        'dead-reason:failed merchant:mer_7 body.data.a:1 body.data.b:&quot;\\&quot;&gt;&quot; body:ada endpoint:b group:abc ' +
+        'retrying:yes redelivered:no conflict:yes"',
+    );
+    const chips = tagsOf(partOf(page, 'conditions')).filter(({ name }) => name === 'a');
+    expect(chips.map(({ attributes }) => attributes['aria-label'])).toContain('Remove type shop.own');
+    const removal = chips.find(({ attributes }) => attributes['aria-label'] === 'Remove type shop.own');
+    const left = new URL(removal?.attributes['href'] ?? '', 'http://shop.example').searchParams;
+    expect([...left].length).toBe([...new URLSearchParams(QUERY)].length - 1);
+    expect(left.getAll('type')).toEqual(['order.ready']);
+
+    const sent = new URLSearchParams();
+    let select = '';
+    for (const { name, attributes } of tagsOf(partOf(page, 'filters'))) {
+      if (name === 'select') select = attributes['name'] ?? '';
+      if (name === 'option' && 'selected' in attributes) sent.append(select, attributes['value'] ?? '');
+      if (name === 'input') sent.append(attributes['name'] ?? '', attributes['value'] ?? '');
+    }
+    const said = [...sent].filter(([, value]) => value !== '').map(String);
+    expect(new Set(said)).toEqual(new Set([...new URLSearchParams(QUERY)].map(String)));
+  });
+
+  test('of a line is the URL, and a name in it is found as in a text', async () => {
+    const { inbox, get, html } = openedPage();
+    await handled(inbox, FAILED, orderEvent('evt_1', { order: 'ord_K7' }));
+    const to = async (q: string) => {
+      const answer = await get(`/events?${new URLSearchParams({ q }).toString()}`);
+      return [answer.status, answer.headers.get('location')];
+    };
+    expect(await to('state:dead error:"shop is"')).toEqual([302, '/ops/events?state=dead&error=shop+is']);
+    expect(await to('ord_k7 state:dead')).toEqual([302, '/ops/events?state=dead&entity=ord_K7']);
+    expect(await to('"state:dead"')).toEqual([200, null]);
+    const page = await html('/events?q=sate%3Adead');
+    expect(textIn(page, 'problems')).toContain('Did you mean state?');
+    expect(partOf(page, 'search')).toContain('value="sate:dead"');
+    expect(rowsIn(page)).toEqual([]);
+  });
+
+  test('shows the states with what is in them, and counts them among the other conditions', async () => {
+    const { inbox, html, says } = openedPage();
+    await handled(inbox, FAILED, orderEvent('evt_1'), orderEvent('evt_2', { type: 'order.ready' }));
+    await store(inbox, orderEvent('evt_3'));
+    expect(await says('/events', 'states')).toBe(
+      'All pending 1 retrying 0 processing 0 dead 2 processed ignored 0 discarded 0',
+    );
+    const page = await html('/events?type=order.ready&state=dead');
+    expect(textIn(page, 'states')).toMatch(/^All pending 0 .* dead 1 processed 0 /);
+    const links = tagsOf(partOf(page, 'states')).filter(({ name }) => name === 'a');
     expect(
-      ['entity', 'id', 'error', 'since', 'until', 'merchant', 'endpoint', 'fingerprint'].map(
-        (name) => valueOf(name)[0],
-      ),
-    ).toEqual(['ord_1', 'evt_1', 'down', '2h', '5m', 'mer_7', 'b', 'abc']);
-    expect(valueOf('body')).toEqual(['data.a=1', 'data.b=">', '']);
-    expect(checked).toEqual(['dead', 'ignored', 'order.ready', 'shop.own', 'failed']);
-    expect(
-      tags.filter(({ attributes }) => 'selected' in attributes).map(({ attributes }) => attributes['value']),
-    ).toEqual(['yes', 'no', 'yes']);
-    expect(tags.find(({ name }) => name === 'details')?.attributes).toHaveProperty('open');
+      links.filter((link) => 'aria-current' in link.attributes).map(({ attributes }) => attributes['href']),
+    ).toEqual(['/ops/events?type=order.ready&state=dead']);
+  });
+
+  test('finds a value in any path of a body, but in no masked one', async () => {
+    const { inbox, html, says } = openedPage({ mask: ['data.id'] });
+    await store(inbox, orderEvent('evt_1', { order: 'ord_K7', merchant: 'mer_K7' }));
+    expect(rowsIn(await html('/events?bodyText=MER_k7'))).toEqual(['/ops/events/default/evt_1']);
+    expect(await says('/events?bodyText=ord_K7', 'none')).toBe('No events found.');
   });
 
   test('asks the inbox for exactly what it says', async () => {
@@ -177,6 +215,7 @@ describe('the filter bar', () => {
             { path: 'data.a', value: '1' },
             { path: 'data.b', value: '">' },
           ],
+          bodyText: 'ada',
         },
         { before: 9, limit: 50, signal: expect.any(AbortSignal) },
       ],

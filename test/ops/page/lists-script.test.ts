@@ -165,3 +165,58 @@ test('a list that grows keeps four pages and what is chosen, and asks for them o
   // 151 rows that are not on the first page, twenty at a time: of the three rounds one was made.
   expect(asked).toBe(8);
 });
+
+test('the search box suggests with the keyboard, and what is chosen is the filter', async () => {
+  const { page, origin } = await openedIn(browser, 'evt_1', 'evt_2');
+  await page.goto(`${origin}/ops`);
+  await page.keyboard.press('/');
+  await page.keyboard.type('sta');
+  const option = (name: string) => page.getByRole('option', { name });
+  await option('state:').waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await option('state:dead').waitFor();
+  expect(await option('state:dead').innerText()).toMatch(/^state:dead\s+2$/);
+  expect(await page.getByRole('combobox').getAttribute('aria-expanded')).toBe('true');
+  await page.keyboard.press('Escape');
+  expect(await page.getByRole('option').count()).toBe(0);
+  await page.keyboard.type('dea');
+  await option('state:dead').click();
+  await page.waitForURL('**/events?state=dead');
+  expect(await page.getByRole('combobox').inputValue()).toBe('state:dead');
+
+  await page.getByRole('combobox').fill('state:dead EVT_2');
+  await option('Search bodies for “EVT_2”').click();
+  await page.waitForURL('**/events?state=dead&bodyText=EVT_2');
+  expect(await page.locator('#events tbody tr').count()).toBe(1);
+  await page.getByRole('link', { name: 'Remove body contains EVT_2' }).click();
+  await page.waitForURL('**/events?state=dead');
+});
+
+test('views are kept by name in the browser, as their URLs', async () => {
+  const { page, origin } = await openedIn(browser, 'evt_1');
+  await page.goto(`${origin}/ops/events?state=dead&type=order.created`);
+  const views = page.locator('#views');
+  await views.locator('summary').click();
+  await page.getByLabel('Name of the view').fill('<b>Dead</b> orders');
+  await page.keyboard.press('Enter');
+  await views.getByRole('link', { name: '<b>Dead</b> orders' }).waitFor();
+  await page.goto(`${origin}/ops/events`);
+  await views.locator('summary').click();
+  await views.getByRole('link').click();
+  await page.waitForURL('**/events?state=dead&type=order.created');
+  await views.locator('summary').click();
+  expect(await views.getByRole('link').getAttribute('aria-current')).toBe('true');
+  await views.getByRole('button', { name: 'Remove the view <b>Dead</b> orders' }).click();
+  await views.getByText('This browser keeps no view yet').waitFor();
+});
+
+test('a row is a link as a whole, but for its box', async () => {
+  const { page, origin } = await openedIn(browser, 'evt_1');
+  await page.setViewportSize({ width: 1280, height: 600 });
+  await page.goto(`${origin}/ops/events`);
+  await page.locator('td[data-col="choose"]').click({ position: { x: 2, y: 2 } });
+  expect(await page.locator('input[name="event"]').isChecked()).toBe(true);
+  await page.locator('td[data-col="state"]').click({ force: true });
+  await page.waitForURL('**/events/default/evt_1');
+});

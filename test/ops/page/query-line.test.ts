@@ -9,7 +9,11 @@ test.for([
   ['body:ada@shop.example', { bodyText: 'ada@shop.example' }, null],
   ['body.data.items[0].name:Tea', { body: 'data.items[0].name=Tea' }, null],
   [String.raw`body."data.odd: \"name\"":"a b"`, { body: 'data.odd: "name"=a b' }, null],
-  ['group:5f3a failed-since:2h dead-reason:failed', { fingerprint: '5f3a', failedSince: '2h', deadReason: 'failed' }, null],
+  [
+    'group:5f3a failed-since:2h dead-reason:failed',
+    { fingerprint: '5f3a', failedSince: '2h', deadReason: 'failed' },
+    null,
+  ],
   ['order:mer_7:ord_42', {}, 'order:mer_7:ord_42'],
   ['TillError: the  till is "shut"', {}, 'TillError: the  till is "shut"'],
   ['"state:dead"', {}, 'state:dead'],
@@ -22,7 +26,10 @@ test.for([
 test.for([
   ['sate:dead', 'Unknown filter sate. Did you mean state? To search for it as text, put it in quotes.'],
   ['state: dead', 'state has no value. Write it right after the colon, or put the whole text in quotes.'],
-  ['body.data.total:', 'body.data.total has no value. Write it right after the colon, or put the whole text in quotes.'],
+  [
+    'body.data.total:',
+    'body.data.total has no value. Write it right after the colon, or put the whole text in quotes.',
+  ],
   ['error:"timed out', 'The quote after error: does not end.'],
 ] as const)('%s is not understood', ([line, said]) => {
   expect(readQueryLine(line).problems).toEqual([said]);
@@ -39,7 +46,10 @@ test('what is printed is read again, whatever the fields and the text are', () =
   );
   const field = fc.oneof(
     fc.tuple(fc.constantFrom(...FIELDS.filter((name) => name !== 'body')), value),
-    fc.tuple(fc.constant('body'), fc.tuple(value, value).map(([path, wanted]) => `${path.replaceAll('=', '')}x=${wanted}`)),
+    fc.tuple(
+      fc.constant('body'),
+      fc.tuple(value, value).map(([path, wanted]) => `${path.replaceAll('=', '')}x=${wanted}`),
+    ),
   );
   const holds = fc.property(fc.array(field, { maxLength: 4 }), fc.option(value), (fields, sought) => {
     const line = printQueryLine({ fields, text: sought });

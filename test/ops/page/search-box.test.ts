@@ -5,7 +5,7 @@ import { discardEvents } from '../../../src/ops/index.ts';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { bury, FAILED, handled } from '../events-in-states.ts';
-import { ADA, openedPage, signedIn, VIC } from './opened-page.ts';
+import { ADA, type OpenedPage, openedPage, signedIn, VIC } from './opened-page.ts';
 import { partOf, tagsOf, textIn, countOf } from './read-html.ts';
 import { summary } from './stub-visit.ts';
 
@@ -48,7 +48,9 @@ describe('the search box', () => {
     expect(partOf(await html('/audit'), 'search')).toContain('name="q"');
     const page = await html('/events?q=ORD_k7');
     expect(rowsIn(page)).toEqual(['evt_Aa2', 'evt_Aa3', 'evt_Aa1']);
-    expect(textIn(page, 'taken')).toBe('Searched as an entity: ord_K7, failed events first. Search for it as text');
+    expect(textIn(page, 'taken')).toBe(
+      'Searched as an entity: ord_K7, failed events first. Search for it as text · Search bodies for it',
+    );
     expect(textIn(page, 'count')).toBe('3 events');
     expect(partOf(page, 'acts')).toContain('name="entity" value="ord_K7"');
     const some = await html('/events?q=evt_aa');
@@ -93,6 +95,51 @@ describe('the search box', () => {
     const open = openedPage();
     await store(open.inbox, { ...orderEvent('evt_1', { merchant: 'mer_secret' }), entity: null });
     expect(rowsIn(await open.html('/events?q=mer_s'))).toEqual(['evt_1']);
+  });
+});
+
+describe('suggestions', () => {
+  async function suggested(page: OpenedPage, q: string) {
+    const answer = await page.get(`/suggestions?${new URLSearchParams({ q }).toString()}`);
+    return (await answer.json()) as readonly { line: string; name: string; detail: string; isWhole: boolean }[];
+  }
+  const names = async (page: OpenedPage, q: string) => (await suggested(page, q)).map(({ name }) => name);
+
+  test('are of what is in the inbox, with counts, and go on with the line', async () => {
+    const page = openedPage();
+    const { inbox } = page;
+    await handled(inbox, FAILED, orderEvent('evt_1', { order: 'ord_K7' }));
+    await store(inbox, { ...orderEvent('evt_2', { type: 'shop.opened' }), endpoint: 'berlin' });
+    expect(await names(page, 'sta')).toEqual(['state:', 'Search bodies for “sta”', 'Search errors for “sta”']);
+    expect(await suggested(page, 'type:shop.opened state:')).toContainEqual({
+      line: 'type:shop.opened state:dead ',
+      name: 'state:dead',
+      detail: '1',
+      isWhole: true,
+    });
+    expect(await names(page, 'type:OPEN')).toEqual(['type:shop.opened']);
+    expect(await names(page, 'endpoint:')).toEqual(['endpoint:berlin', 'endpoint:default']);
+    expect(await names(page, 'ord_k')).toContain('entity:ord_K7');
+    expect(await names(page, 'since:')).toEqual(['since:15m', 'since:1h', 'since:24h', 'since:7d']);
+    expect((await names(page, ''))[0]).toBe('state:');
+    expect(await names(page, 'x'.repeat(5_000))).toEqual([]);
+  });
+
+  test('offer to search bodies by name, with the whole text', async () => {
+    const page = openedPage();
+    expect(await suggested(page, 'state:dead Ada Lovelace')).toContainEqual({
+      line: 'state:dead body:"Ada Lovelace" ',
+      name: 'Search bodies for “Ada Lovelace”',
+      detail: 'any value, upper or lower case',
+      isWhole: true,
+    });
+  });
+
+  test('name no merchant that is masked', async () => {
+    const page = openedPage({ mask: ['data.merchant_id'] });
+    await store(page.inbox, orderEvent('evt_1', { order: 'ord_K7', merchant: 'mer_K7' }));
+    expect(await names(page, 'mer_k')).not.toContain('merchant:mer_K7');
+    expect(await names(page, 'merchant:mer')).toEqual([]);
   });
 });
 
@@ -161,8 +208,9 @@ describe('a list', () => {
     vi.spyOn(operations, 'search').mockResolvedValue({ events: [], next: 9, examined: 5_000 });
     const countFound = vi.spyOn(operations, 'countFound');
     const next = `/events${nextIn(await html('/events?conflict=yes'))}`;
-    // Of the list itself; what its buttons would act on is counted beside it.
-    const counts = () => countFound.mock.calls.filter(([filter]) => filter.states === undefined).length;
+    // Of the list itself; its states, and what its buttons would act on, are counted beside it.
+    const counts = () =>
+      countFound.mock.calls.filter(([{ states, retrying }]) => (states ?? retrying) === undefined).length;
     const before = countFound.mock.calls.length;
     const step = await get(`${next}&limit=50`, { ...signedIn(ADA), 'hookbox-live': '1' });
     expect([step.status, counts(), countFound.mock.calls.length]).toEqual([200, 1, before]);
