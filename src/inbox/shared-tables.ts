@@ -189,7 +189,7 @@ export function createSharedTables(words: TableWords): string {
     CREATE TABLE ${t.bulks} (
       id           ${numbered},
       act          ${text} NOT NULL CHECK (act IN ('rerun', 'discard', 'retry-now')),
-      state        ${text} NOT NULL CHECK (state IN ('filling', 'previewed', 'running', 'done', 'cancelled')),
+      state        ${text} NOT NULL CHECK (state IN ('filling', 'previewed', 'running', 'paused', 'done', 'cancelled')),
       force        ${flag('force')},
       filter       ${json('filter')},
       actor        ${text} NOT NULL,
@@ -204,6 +204,8 @@ export function createSharedTables(words: TableWords): string {
       reached      ${int} NOT NULL DEFAULT 0,
       counts       ${json('counts')} DEFAULT '{}',
       audit        ${int}${refersTo('audit')},
+      -- how long it has run, without pauses
+      ran_ms       ${int} NOT NULL DEFAULT 0,
       -- the last report of its process, and whether it stops
       heartbeat_ms ${int},
       stopped      ${flag('stopped')},

@@ -5,6 +5,8 @@ import {
   type Act,
   type ActOptions,
   type Bulk,
+  type BulkEvents,
+  type BulkEventsOptions,
   type By,
   type StoredBulk,
   bulkFates,
@@ -104,7 +106,8 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
 }
 
 /**
- * Runs a previewed bulk action, or resumes a stopped one, until it is done, cancelled, or stopped by the signal.
+ * Runs a previewed bulk action, or resumes a paused or stopped one, until it is done, cancelled, paused, or stopped by
+ * the signal.
  * `runBulk` acts on each event only once, even if two processes run the bulk action; the two processes then share the
  * rate. A run has one audit line, whose counts grow. Each process that resumes the run adds an audit line `resume`.
  *
@@ -133,7 +136,7 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
     const message = `Bulk action ${id} is already ${bulk.state}. Preview again to act on the events that match now.`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
-  if (bulk.state === 'running') await operations.note('resume', by, { bulk: id }, { left: bulk.total - bulk.worked });
+  if (bulk.state !== 'previewed') bulk = await operations.resumeBulk(id, by);
 
   const limit = Math.max(1, Math.floor(Math.min(BATCH, ratePerSecond)));
   let next = performance.now();
@@ -162,6 +165,49 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
     if (signal?.aborted === true) return;
     if (ms > HEARTBEAT_MS) await live().catch(() => {});
   }
+}
+
+/**
+ * Pauses a running bulk action, whichever process runs it, and returns it. `runBulk` in that process ends after its
+ * current batch; `runBulk` in any process continues. A bulk action in another state stays unchanged.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for an unknown bulk action or a missing `by`
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
+ * @example
+ * ```ts
+ * import { pauseBulk, previewBulk } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * const { id } = await previewBulk(inbox, 'rerun', { error: 'timed out' }, { actor: 'ada' });
+ * const { state } = await pauseBulk(inbox, id, { actor: 'ada' });
+ * console.log(state); // previewed
+ * ```
+ */
+export async function pauseBulk(inbox: AnyInbox, id: number, by: By): Promise<Bulk> {
+  return shownBulk(await operationsOf(inbox).pauseBulk(id, by));
+}
+
+const EVENTS: RulesFor<BulkEventsOptions> = { ...PAGE, skipped: 'boolean' };
+
+/**
+ * Lists the events of a bulk action, newest first, each with its result. With `skipped`, only the events that the bulk
+ * action left unchanged. The inbox keeps the list for a week after the bulk action ends.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for a limit that is not a whole number from 1 to 500
+ * @example
+ * ```ts
+ * import { bulkEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * const { events } = await bulkEvents(inbox, 1, { skipped: true });
+ * for (const { event, result } of events) console.log(event.id, result);
+ * ```
+ */
+export async function bulkEvents(inbox: AnyInbox, id: number, options: BulkEventsOptions = {}): Promise<BulkEvents> {
+  assertOptions('bulkEvents', options, EVENTS);
+  return operationsOf(inbox).bulkEvents(id, options);
 }
 
 /**

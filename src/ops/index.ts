@@ -21,7 +21,9 @@ export { rerunEvents, discardEvents, retryEventsNow } from './act-on-events.ts';
 export {
   previewBulk,
   runBulk,
+  pauseBulk,
   cancelBulk,
+  bulkEvents,
   getBulk,
   listBulks,
   bulkOutcome,
@@ -55,7 +57,19 @@ export { readiness, type Readiness, type Warning } from './health.ts';
 export { databaseFaults } from './database-faults.ts';
 export { metrics, type Metrics } from './metrics.ts';
 export type { IgnoredType, RunningProcessor, TypeCount, UnhandledType } from '../inbox/work.ts';
-export type { Act, ActCounts, ActOptions, ActReport, ActResult, Bulk, BulkFate, By } from '../inbox/operator/acts.ts';
+export type {
+  Act,
+  ActCounts,
+  ActOptions,
+  ActReport,
+  ActResult,
+  Bulk,
+  BulkEvent,
+  BulkEvents,
+  BulkEventsOptions,
+  BulkFate,
+  By,
+} from '../inbox/operator/acts.ts';
 export type { AuditFilter, AuditLine, AuditPage, EventAct } from '../inbox/operator/audit.ts';
 export type { Gauge } from '../inbox/rules/counted.ts';
 export type { Gauges } from '../inbox/operator/gauges.ts';

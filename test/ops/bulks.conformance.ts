@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConfigurationError, InboxUnavailableError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
@@ -5,13 +6,16 @@ import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { Bulk, By } from '../../src/inbox/operator/acts.ts';
 import type { EventFilter } from '../../src/inbox/operator/search.ts';
 import {
+  bulkEvents,
   cancelBulk,
   discardEvents,
   getBulk,
   listBulks,
+  pauseBulk,
   previewBulk,
   rerunEvents,
   runBulk,
+  type BulkEventsOptions,
 } from '../../src/ops/index.ts';
 import { stateInWords } from '../../src/ops/words/act-words.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
@@ -85,9 +89,11 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
           types: { 'order.created': 4, 'order.ready': 1, invalid: 1 },
           deadReasons: { failed: 4, invalid: 1 },
           endpoints: { default: 6 },
+          again: 0,
         },
         worked: 0,
         counts: {},
+        ranMs: 0,
         audit: null,
         stopped: null,
       });
@@ -227,6 +233,75 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
     await plant(['evt']);
     await expect(previewBulk(inbox, 'discard', filter as EventFilter, ADA)).rejects.toThrow(ConfigurationError);
     expect(await kept.bulks()).toBe(0);
+  });
+
+  it('a preview tells how many of its events had been rerun and died again', async () => {
+    await plant(['once', 'twice']);
+    await rerunEvents(inbox, [key('twice')], ADA);
+    await handleAgain(inbox, FAILED, orderEvent('twice'));
+    const { breakdown } = await previewBulk(inbox, 'rerun', {}, ADA);
+    expect(breakdown).toMatchObject({ states: { dead: 2 }, again: 1 });
+  });
+
+  it('lists its events, and which of them it skipped, and why', async () => {
+    await plant(ids(5));
+    const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+    const listed = async (options: BulkEventsOptions): Promise<unknown> => {
+      const { events, next } = await bulkEvents(inbox, id, options);
+      return [...events.map(({ event, result }) => [event.id, result]), next !== null];
+    };
+    expect(await listed({ limit: 2 })).toEqual([['evt_4', null], ['evt_3', null], true]);
+    await rerunEvents(inbox, [key('evt_1')], ADA);
+    await discardEvents(inbox, [key('evt_3')], ADA);
+    await runBulk(inbox, id, ADA, UNLIMITED);
+    expect(await listed({ limit: 1 })).toEqual([['evt_4', 'done'], true]);
+    expect(await listed({ skipped: true })).toEqual([['evt_3', 'changed'], ['evt_1', 'not needed'], false]);
+    const { next } = await bulkEvents(inbox, id, { skipped: true, limit: 1 });
+    expect(await listed({ skipped: true, limit: 1, before: next })).toEqual([['evt_1', 'not needed'], false]);
+  });
+
+  it('that runs is paused by anybody, and resumed by anybody', async () => {
+    await plant(ids(3));
+    const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+    expect(await pauseBulk(inbox, id, GRACE)).toMatchObject({ state: 'previewed' });
+    const paused = await runBulk(inbox, id, ADA, {
+      ratePerSecond: 1,
+      onProgress: () => void pauseBulk(kept.second(), id, GRACE),
+    });
+    expect(paused).toMatchObject({ state: 'paused', worked: 1, stopped: null });
+    expect(await operationsOf(inbox).advanceBulk(id, 1, ADA, {})).toMatchObject({ state: 'paused', worked: 1 });
+    expect((await statesOf(ids(3))).filter((state) => state === 'pending')).toHaveLength(1);
+
+    expect(await runBulk(inbox, id, ADA, UNLIMITED)).toMatchObject({ state: 'done', worked: 3 });
+    expect(await pauseBulk(inbox, id, GRACE)).toMatchObject({ state: 'done' });
+    expect((await auditOf(inbox)).map(({ act, actor, counts }) => [act, actor, counts])).toEqual([
+      ['resume', 'ada', { left: 2 }],
+      ['pause', 'grace', { worked: 1, left: 2 }],
+      ['rerun', 'ada', { done: 3 }],
+    ]);
+  });
+
+  it('knows how long it has run, without its pauses', async () => {
+    await plant(ids(4));
+    const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+    const operations = operationsOf(inbox);
+    const advance = async (): Promise<number> => (await operations.advanceBulk(id, 1, ADA, {})).ranMs;
+    expect(await advance()).toBe(0);
+    await delay(40);
+    const ran = await advance();
+    expect(ran).toBeGreaterThan(30);
+    await pauseBulk(inbox, id, ADA);
+    await delay(1_000);
+    await operations.resumeBulk(id, ADA);
+    expect(await advance()).toBeLessThan(ran + 900);
+  });
+
+  it('that was paused is cancelled', async () => {
+    await plant(ids(2));
+    const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+    await operationsOf(inbox).advanceBulk(id, 1, ADA, {});
+    await pauseBulk(inbox, id, ADA);
+    expect(await cancelBulk(inbox, id, ADA)).toMatchObject({ state: 'cancelled', worked: 1 });
   });
 
   describe('old snapshots', () => {
@@ -448,7 +523,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       const how = { ratePerSecond: 1, signal: control.signal, onProgress: () => control.abort() };
       const bulk = await runBulk(inbox, id, ADA, how);
       expect(bulk).toMatchObject({ state: 'running', worked: 1, stopped: 'reported' });
-      expect(await getBulk(kept.second(), id)).toEqual(bulk);
+      expect(await getBulk(kept.second(), id)).toEqual({ ...bulk, ranMs: expect.any(Number) });
       expect(stateInWords(bulk)).toBe('stopped at 1 of 3');
       await operationsOf(inbox).advanceBulk(id, 1, ADA, {});
       expect(await getBulk(inbox, id)).toMatchObject({ state: 'running', worked: 2, stopped: null });

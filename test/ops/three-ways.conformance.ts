@@ -14,6 +14,7 @@ import {
   getBulk,
   importEvents,
   importHandled,
+  pauseBulk,
   pauseType,
   previewBulk,
   pruneEvents,
@@ -26,6 +27,7 @@ import {
 } from '../../src/ops/index.ts';
 import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { opsPage } from '../../src/page/operators-page.tsx';
+import { operationsOf } from '../../src/ops/operations-of.ts';
 import { runHookbox, type RunOptions } from '../cli/run-hookbox.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { failure, handled, key } from './events-in-states.ts';
@@ -60,6 +62,12 @@ const MONTH_MS = 30 * 86_400_000;
 const LATER = key('evt_later');
 const retryLater = (inbox: Inbox): Promise<void> =>
   handled(inbox, { outcome: 'retry', error: failure, dueAt: Date.now() + 3_600_000 }, orderEvent(LATER.id));
+
+async function halfDone(inbox: Inbox): Promise<void> {
+  const grace = { actor: 'grace' };
+  const { id } = await previewBulk(inbox, 'rerun', {}, grace);
+  await operationsOf(inbox).advanceBulk(id, 1, grace, {});
+}
 
 const bulk = (act: Act): Way => ({
   async code(inbox) {
@@ -116,6 +124,12 @@ const ways: Readonly<Record<string, Way>> = {
     code: (inbox) => cancelBulk(inbox, 1, by),
     cli: ['rerun', '--cancel', '1', ...WHO],
     page: (page) => page.post('/bulks/1/cancel', {}),
+  },
+  'pause of a bulk rerun': {
+    before: halfDone,
+    code: (inbox) => pauseBulk(inbox, 1, by),
+    cli: ['rerun', '--pause', '1', ...WHO],
+    page: (page) => page.post('/bulks/1/pause', {}),
   },
   prune: {
     code: (inbox) =>

@@ -91,6 +91,7 @@ it('every verb of hookbox/ops that changes something is among these', () => {
     'getBulk',
     'listBulks',
     'bulkOutcome',
+    'bulkEvents',
     'pausedTypes',
     'stats',
     'rejectedDeliveries',

@@ -12,6 +12,7 @@ import {
   summaryAt,
 } from '../../inbox/rules/decide-act.ts';
 import { BreakdownSums } from '../../inbox/rules/bulks.ts';
+import { actingInWords, againInWords, forecast, handlingInWords } from '../../ops/bulk-forecast.ts';
 import { heldUp, lanesOf, heldUpInWords } from '../../ops/pauses.ts';
 import { type HeldUp } from '../../ops/pauses.ts';
 import {
@@ -19,6 +20,7 @@ import {
   discardEvents,
   getBulk,
   getEvent,
+  pauseBulk,
   previewBulk,
   rerunEvents,
   retryEventsNow,
@@ -31,7 +33,7 @@ import {
   type EventFilter,
   type EventSummary,
 } from '../../ops/index.ts';
-import { ACT_WORDS, sentenceOf } from '../../ops/words/act-words.ts';
+import { ACT_WORDS, sentenceOf, stateInWords } from '../../ops/words/act-words.ts';
 import { resultInWords } from '../../ops/words/event-words.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { existingInbox } from '../shared/inbox.ts';
@@ -61,6 +63,7 @@ interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, WideOptio
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly resume?: number;
+  readonly pause?: number;
   readonly cancel?: number;
 }
 
@@ -72,25 +75,29 @@ interface Acting {
 }
 
 export async function actOn(act: Act, ids: readonly string[], options: ActOnOptions): Promise<ExitCode> {
-  const { all = false, dryRun = false, force = false, resume, cancel } = options;
+  const { all = false, dryRun = false, force = false, resume, pause, cancel } = options;
+  const id = resume ?? pause ?? cancel;
   const filter = eventFilterOf(options);
   // With event ids, these two select the events.
   const { endpoint: _, states: __, ...beyondNames } = filter;
   const isFiltered = all || !isEverything(ids.length > 0 ? beyondNames : filter);
-  const ways = [ids.length > 0, isFiltered, resume !== undefined, cancel !== undefined].filter(Boolean).length;
+  const ways = [ids.length > 0, isFiltered, ...[resume, pause, cancel].map((given) => given !== undefined)].filter(
+    Boolean,
+  ).length;
   if (ways === 0) {
     const example = act === 'retry-now' ? '--type order.created --since 2h' : '--state dead --since 2h';
     throw usageError(`Pass event ids, a filter such as ${example}, or --all.`);
   }
-  if (ways > 1) throw usageError('Use only one of these: event ids; a filter (or --all); --resume; --cancel.');
+  if (ways > 1) throw usageError('Use only one of these: event ids; a filter (or --all); --resume; --pause; --cancel.');
   if (all && !isEverything(filter)) throw usageError('--all selects every event. Remove --all, or remove the filter.');
-  if ((resume ?? cancel) !== undefined && (dryRun || force)) {
+  if (id !== undefined && (dryRun || force)) {
     throw usageError('The preview already decided what this bulk action does. Remove --dry-run and --force.');
   }
 
   const signal = interruption();
   await using inbox = await existingInbox(options);
   const acting: Acting = { act, options, inbox, signal };
+  if (pause !== undefined) return await paused(acting, pause);
   if (cancel !== undefined) return await cancelled(acting, cancel);
   if (resume !== undefined) return await resumed(acting, resume);
   return await (ids.length > 0 ? actOnIds(acting, ids) : actOnFound(acting, filter));
@@ -262,6 +269,9 @@ async function preview({ act, options, inbox, signal }: Acting, filter: EventFil
 async function isAgreed({ act, options, inbox, signal }: Acting, bulk: Bulk): Promise<boolean> {
   tell(sentenceOf(bulk));
   if (act !== 'discard') tellHeldUp(await heldUp(inbox, lanesOf(bulk)));
+  const expected = await forecast(inbox, bulk);
+  const sentences = [againInWords(bulk), actingInWords(expected), handlingInWords(expected)];
+  for (const sentence of sentences) if (sentence !== null) tell(sentence);
   const todo = act === 'retry-now' ? 'retry them now' : `${act} them`;
   if (options.yes === true || (await typedCount(bulk.total, todo, signal))) return true;
   tell('Nothing changed.');
@@ -276,6 +286,19 @@ async function resumed(acting: Acting, id: number): Promise<ExitCode> {
     if (!(await isAgreed(acting, bulk))) return acting.signal.aborted ? EXIT.interrupted : EXIT.failed;
   }
   return run(acting, bulk);
+}
+
+async function paused(acting: Acting, id: number): Promise<ExitCode> {
+  if ((await knownBulk(acting, id)) === null) return EXIT.notFound;
+  const { act, options, inbox } = acting;
+  const bulk = await pauseBulk(inbox, id, byOf(options));
+  if (options.json === true) printJson(bulk);
+  if (bulk.state !== 'paused') {
+    tell(`Bulk action ${id} is not running: ${stateInWords(bulk)}.`);
+    return EXIT.failed;
+  }
+  tell(`Bulk action ${id} is ${stateInWords(bulk)}. To continue: ${resumeText(act, id, options)}`);
+  return EXIT.ok;
 }
 
 async function cancelled(acting: Acting, id: number): Promise<ExitCode> {
@@ -333,6 +356,8 @@ function concluded(bulk: Bulk, before: Bulk, options: ActOnOptions, signal: Abor
   const { id, act, state, total, worked, counts } = bulk;
   const { done = 0 } = counts;
   if (state === 'running') tell(stoppedText(bulk, options));
+  if (state === 'paused')
+    tell(`Bulk action ${id} is ${stateInWords(bulk)}. To continue: ${resumeText(act, id, options)}`);
   if (state === 'cancelled') tell(`Bulk action ${id} was cancelled after ${number(worked)} of ${number(total)}.`);
   const now = countsSince(before.counts, counts);
   if (worked > before.worked) tell(countsText(act, now));

@@ -1,7 +1,16 @@
-import { auditLines, bulkOutcome, getBulk, listBulks, type AuditLine, type Bulk } from '../../ops/index.ts';
+import {
+  auditLines,
+  bulkEvents,
+  bulkOutcome,
+  getBulk,
+  listBulks,
+  type AuditLine,
+  type Bulk,
+  type BulkEvent,
+} from '../../ops/index.ts';
 import { noneInWords } from '../../ops/audit.ts';
 import { sentenceOf, stateInWords, outcomeInWords } from '../../ops/words/act-words.ts';
-import { resultInWords } from '../../ops/words/event-words.ts';
+import { resultInWords, stateText } from '../../ops/words/event-words.ts';
 import { number } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { existingInbox } from '../shared/inbox.ts';
@@ -9,7 +18,7 @@ import { commandText, optionalTime, present } from '../shared/options.ts';
 import { EXIT, print, printJson, styled, tell, usageError, type ExitCode } from '../shared/output.ts';
 import { printList, texts, times, type Columns } from '../shared/table.ts';
 import { noBulk, resultsOf, resumeText } from './act.ts';
-import { orDash, timeText } from './event-table.ts';
+import { idText, orDash, timeText } from './event-table.ts';
 import type { NewestOptions } from './options.ts';
 
 interface AuditOptions extends NewestOptions {
@@ -51,9 +60,14 @@ function countedText(counts: AuditLine['counts']): string {
     .join(', ');
 }
 
-export async function bulks(id: number | undefined, options: NewestOptions): Promise<ExitCode> {
-  if (id !== undefined) return showBulk(id, options);
-  const { limit, before, json = false } = options;
+interface BulksOptions extends NewestOptions {
+  readonly skipped?: boolean;
+}
+
+export async function bulks(id: number | undefined, options: BulksOptions): Promise<ExitCode> {
+  const { limit, before, json = false, skipped = false } = options;
+  if (skipped && id === undefined) throw usageError('--skipped needs the id of a bulk action.');
+  if (id !== undefined) return skipped ? listSkipped(id, options) : showBulk(id, options);
   await using inbox = await existingInbox(options);
   const page = await listBulks(inbox, { limit, ...present({ before }) });
   printList(page, BULK_COLUMNS, options);
@@ -72,7 +86,9 @@ const BULK_COLUMNS: Columns<Bulk> = [
   [
     'state',
     ({ state, stopped }) =>
-      state === 'running' ? { text: stopped === null ? state : 'stopped', style: 'yellow' } : state,
+      state === 'running' || state === 'paused'
+        ? { text: stopped === null ? state : 'stopped', style: 'yellow' }
+        : state,
   ],
   ['done', ({ worked }) => number(worked)],
   ['of', ({ total }) => number(total)],
@@ -81,9 +97,32 @@ const BULK_COLUMNS: Columns<Bulk> = [
   ['filter', ({ filter }) => oneLine(JSON.stringify(filter))],
 ];
 
+async function listSkipped(id: number, options: BulksOptions): Promise<ExitCode> {
+  const { limit, before } = options;
+  await using inbox = await existingInbox(options);
+  const bulk = await getBulk(inbox, id);
+  if (bulk === null) {
+    tell(noBulk(id, options));
+    return EXIT.notFound;
+  }
+  const { events, next } = await bulkEvents(inbox, id, { skipped: true, limit, ...present({ before }) });
+  const columns: Columns<BulkEvent> = [
+    [texts('id'), ({ event }) => idText(event)],
+    [texts('type'), ({ event }) => orDash(event.type)],
+    [texts('state now'), ({ event }) => stateText(event)],
+    ['why', ({ result }) => (result === null ? '-' : resultInWords(bulk.act, result))],
+  ];
+  printList(events, columns, options);
+  if (events.length === 0) tell(`Bulk action ${id} has skipped no event that is still known.`);
+  if (next !== null) tell(`More events were skipped. For the next page, add --before ${next}`);
+  return EXIT.ok;
+}
+
 function tellStopped(bulk: Bulk, options: NewestOptions): void {
   const { id, act, stopped } = bulk;
-  if (stopped !== null) tell(`Bulk action ${id} ${stateInWords(bulk)}. To continue: ${resumeText(act, id, options)}`);
+  const is = bulk.state === 'paused' ? 'is ' : '';
+  if (stopped !== null || is !== '')
+    tell(`Bulk action ${id} ${is}${stateInWords(bulk)}. To continue: ${resumeText(act, id, options)}`);
 }
 
 async function showBulk(id: number, options: NewestOptions): Promise<ExitCode> {

@@ -392,10 +392,15 @@ const commands: CommandTable = {
     examples: [
       'hookbox events bulks',
       'hookbox events bulks 7',
+      'hookbox events bulks 7 --skipped',
       'hookbox events bulks --json | jq \'select(.state == "running").id\'',
     ],
     argument: ['[bulk-id]', 'show the result of this bulk action', wholeNumber(1)],
-    options: [withNewest],
+    options: [
+      GROUP.output,
+      ['--skipped', 'with an id: list the events that the action left unchanged, and why'],
+      withNewest,
+    ],
     run: async () => (await import('./audit.ts')).bulks,
   },
 
@@ -450,7 +455,8 @@ function acting(
       YES,
       ['--all', `${all}, instead of only those that match a filter`],
       ['--rate <n>', 'change at most this many events per second (default: 500)', positiveNumber],
-      ['--resume <bulk-id>', `continue a stopped ${act}`, wholeNumber(1)],
+      ['--resume <bulk-id>', `continue a paused or stopped ${act}`, wholeNumber(1)],
+      ['--pause <bulk-id>', `pause a ${act} that is running in another process`, wholeNumber(1)],
       ['--cancel <bulk-id>', `cancel a ${act} that has stopped or is running in another process`, wholeNumber(1)],
       ...(act === 'rerun' ? [FORCE] : []),
       withFilter,

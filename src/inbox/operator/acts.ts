@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EntityOf } from '../../events/entity.ts';
 import type { EventKey, DeadReason, EventState } from '../event.ts';
-import type { EventFilter, PageRequest } from './search.ts';
+import type { EventFilter, EventSummary, PageRequest } from './search.ts';
 
 /** The operator of an action, for the audit. */
 export interface By {
@@ -86,8 +86,11 @@ export interface ActOptions {
 export interface Bulk {
   readonly id: number;
   readonly act: Act;
-  /** A `previewed` bulk action waits for `runBulk`. If its process is gone, any process can resume it. */
-  readonly state: 'previewed' | 'running' | 'done' | 'cancelled';
+  /**
+   * A `previewed` or `paused` bulk action waits for `runBulk`. If the process of a running one is gone, any process can
+   * resume it.
+   */
+  readonly state: 'previewed' | 'running' | 'paused' | 'done' | 'cancelled';
   readonly filter: EventFilter;
   readonly force: boolean;
   /** The operator who previewed the bulk action or, after its start, the operator who runs it. */
@@ -106,10 +109,14 @@ export interface Bulk {
     readonly deadReasons: Readonly<Partial<Record<DeadReason, number>>>;
     /** By endpoint; `other` counts endpoints after the first hundred. */
     readonly endpoints: Readonly<Record<string, number>>;
+    /** How many of the dead events had been rerun before, and died again. */
+    readonly again?: number;
   };
   /** How many events have a result. */
   readonly worked: number;
   readonly counts: ActCounts;
+  /** How long it has run, without pauses, in milliseconds. */
+  readonly ranMs: number;
   /** The `seq` of the audit line. `null` before the first run. */
   readonly audit: number | null;
   /** Why a `running` bulk action stopped: `reported` by its process, or `silent` because its process died. */
@@ -123,6 +130,30 @@ export interface StoredBulk extends Omit<Bulk, 'stopped'> {
     readonly silentMs: number;
     readonly stopped: boolean;
   } | null;
+}
+
+/** An event of a bulk action. `result` is `null` until the bulk action reaches the event. */
+export interface BulkEvent {
+  readonly event: EventSummary;
+  readonly result: ActResult | null;
+}
+
+/** One page of the events of a bulk action. */
+export interface BulkEvents {
+  /** Newest first. */
+  readonly events: readonly BulkEvent[];
+  /** Pass this value as `before` to get the next page; `null` on the last page. */
+  readonly next: number | null;
+}
+
+/** The options of `bulkEvents`. */
+export interface BulkEventsOptions extends PageRequest {
+  /**
+   * `true` lists only the events that the bulk action left unchanged.
+   *
+   * @defaultValue `false`
+   */
+  readonly skipped?: boolean;
 }
 
 /** Acts on stored events. The transaction of an action also writes its audit line. */
@@ -142,6 +173,11 @@ export interface Acts {
    * transaction. Slow work ends it early.
    */
   advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
+  /** A running bulk action acts on no more events until it is resumed. Otherwise, it stays unchanged. */
+  pauseBulk(id: number, by: By): Promise<StoredBulk>;
+  /** A paused or stopped bulk action is running again, with an audit line. Otherwise, it stays unchanged. */
+  resumeBulk(id: number, by: By): Promise<StoredBulk>;
+  bulkEvents(id: number, request: BulkEventsOptions): Promise<BulkEvents>;
   /** Records that the process that runs a bulk action is alive, or is stopping. */
   reportBulk(id: number, stops: boolean): Promise<void>;
   /** The current states of up to 1,000 events after a position. `null` if the bulk action does not exist. */

@@ -5,6 +5,7 @@ import {
   changedBy,
   CLEARED_AT_ONCE,
   hasEnded,
+  mayAdvance,
   MOST_AT_ONCE,
   MOST_CLEARINGS,
   notFilling,
@@ -14,6 +15,7 @@ import {
   planSnapshot,
   planStart,
   refuseTooMany,
+  SILENT_MS,
   unknownBulk,
   type AlikeEvents,
   type BulkStep,
@@ -21,7 +23,7 @@ import {
   type WorkedEvent,
 } from '../rules/bulks.ts';
 import { actOn } from './acts-on-events.ts';
-import { authorOf, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
+import { authorOf, type ActResult, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
 import { actedEvents, addLine, recountedLine } from './audit.ts';
 import { assertFilter, filterTimes, pageBounds, type EventFilter } from './search.ts';
 import {
@@ -34,7 +36,7 @@ import {
   type OperatorTransaction,
   type Statement,
 } from './sql.ts';
-import { actedInOrder, selectActed } from './summaries.ts';
+import { actedInOrder, selectActed, summariesOf } from './summaries.ts';
 
 export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
   const { dialect, bounds } = tables;
@@ -89,6 +91,10 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
       const filling = `
         SELECT id, act, force, filter, breakdown, created_ms AS "createdMs" FROM ${t.bulks} WHERE ${FILLING} ${forUpdate}`;
       const selectKnown = `SELECT seq FROM ${t.bulk_events} WHERE bulk = $1 AND ${anyOf('seq', '$2', 'bigint')}`;
+      const selectRerun = `
+        SELECT value AS seq FROM ${list('$1', 'bigint')} WHERE EXISTS (
+          SELECT 1 FROM ${t.attempts} AS attempts WHERE attempts.seq = value AND attempts.trigger = 'manual'
+        )`;
       const add = `INSERT INTO ${t.bulk_events} (bulk, seq) SELECT $1, value FROM ${list('$2', 'bigint')}`;
       const count = `UPDATE ${t.bulks} SET total = total + $2, breakdown = $3 WHERE id = $1`;
       const isFilling = await tables.change(async (tx) => {
@@ -96,7 +102,10 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
         if (bulk === undefined) return false;
         const events = actedInOrder(seqs, await tx.rows(selectActed(dialect, seqs)));
         const known = await tx.rows<{ seq: number }>({ text: selectKnown, values: [id, seqs] });
-        const { added, breakdown } = planSnapshot(fillingOf(bulk), events, new Set(known.map(({ seq }) => seq)));
+        const rerun = await tx.rows<{ seq: number }>({ text: selectRerun, values: [seqs] });
+        const setOf = (rows: readonly { readonly seq: number }[]): ReadonlySet<number> =>
+          new Set(rows.map(({ seq }) => seq));
+        const { added, breakdown } = planSnapshot(fillingOf(bulk), events, setOf(known), setOf(rerun));
         tx.later(
           { text: add, values: [id, added] },
           { text: count, values: [id, added.length, JSON.stringify(breakdown)] },
@@ -137,8 +146,54 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
       return bulk;
     },
 
+    async pauseBulk(id, by) {
+      const author = actingBy(by);
+      const text = `UPDATE ${t.bulks} SET state = 'paused' WHERE id = $1 RETURNING ${columns}`;
+      const paused = await tables.change(async (tx): Promise<StoredBulk | null> => {
+        const bulk = bulkIn(await tx.rows(heldBulk(dialect, id)), tx);
+        if (bulk === null || bulk.state !== 'running') return bulk;
+        await addLine(tx, 'pause', author(tx), { bulk: id }, leftIn(bulk));
+        return bulkIn(await tx.rows({ text, values: [id] }), tx);
+      });
+      if (paused === null) throw unknownBulk(id);
+      return paused;
+    },
+
+    async resumeBulk(id, by) {
+      const author = actingBy(by);
+      const text = `
+        UPDATE ${t.bulks} SET state = 'running', heartbeat_ms = ${now}, stopped = $2 WHERE id = $1 RETURNING ${columns}`;
+      const resumed = await tables.change(async (tx): Promise<StoredBulk | null> => {
+        const bulk = bulkIn(await tx.rows(heldBulk(dialect, id)), tx);
+        if (bulk === null || (bulk.state !== 'paused' && bulk.state !== 'running')) return bulk;
+        await addLine(tx, 'resume', author(tx), { bulk: id }, { left: leftIn(bulk).left });
+        return bulkIn(await tx.rows({ text, values: [id, false] }), tx);
+      });
+      if (resumed === null) throw unknownBulk(id);
+      return resumed;
+    },
+
+    async bulkEvents(id, { skipped = false, ...page }) {
+      const { before, limit } = pageBounds(page);
+      const which = skipped ? " AND result <> 'done'" : '';
+      const text = `
+        SELECT seq, result FROM ${t.bulk_events} WHERE bulk = $1 AND seq < $2${which} ORDER BY bulk DESC, seq DESC LIMIT $3`;
+      return tables.read(async (reader) => {
+        const rows = await reader.rows<BulkEventRow>({ text, values: [id, before, limit + 1] });
+        const shown = rows.slice(0, limit);
+        const seqs = shown.map(({ seq }) => seq);
+        const found = new Map((await summariesOf(reader, dialect, seqs)).map((event) => [event.seq, event]));
+        const events = shown.flatMap(({ seq, result }) => {
+          const event = found.get(seq);
+          return event === undefined ? [] : [{ event, result }];
+        });
+        return { events, next: rows.length > limit ? (seqs.at(-1) ?? null) : null };
+      });
+    },
+
     async reportBulk(id, stops) {
-      const text = `UPDATE ${t.bulks} SET heartbeat_ms = ${now}, stopped = $2 WHERE id = $1`;
+      const text = `
+        UPDATE ${t.bulks} SET ran_ms = ran_ms + ${sinceHeartbeat(now)}, heartbeat_ms = ${now}, stopped = $2 WHERE id = $1`;
       await changeAgain(tables, { text, values: [id, stops] });
     },
 
@@ -163,7 +218,7 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
         const bulk = bulkIn(await tx.rows(heldBulk(dialect, id)), tx);
         if (bulk === null || hasEnded(bulk)) return bulk;
         const by = author(tx);
-        await addLine(tx, 'cancel', by, { bulk: id }, { worked: bulk.worked, left: bulk.total - bulk.worked });
+        await addLine(tx, 'cancel', by, { bulk: id }, leftIn(bulk));
         return bulkIn(await tx.rows({ text, values: [id, by.now] }), tx);
       });
       if (cancelled === null) throw unknownBulk(id);
@@ -181,7 +236,7 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     const slice = tx.timeSlice();
     const held = await tx.rows(heldBulk(dialect, id));
     const bulk = bulkIn(held);
-    if (bulk === null || hasEnded(bulk)) return { bulk: bulkIn(held, tx), moved: false };
+    if (bulk === null || !mayAdvance(bulk)) return { bulk: bulkIn(held, tx), moved: false };
     const start = planStart(bulk, author);
     const audit = bulk.audit ?? (await addLine(tx, bulk.act, start.author, start.target, {}));
     // In Postgres, events before `reached` leave dead entries in the index while another transaction reads.
@@ -197,7 +252,7 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     const save = `
       UPDATE ${t.bulks}
       SET actor = $2, reason = $3, audit = $4, started_ms = $5, worked = $6, counts = $7, state = $8, ended_ms = $9,
-        heartbeat_ms = ${now}, stopped = $10, reached = coalesce($11, reached)
+        ran_ms = ran_ms + ${sinceHeartbeat(now)}, heartbeat_ms = ${now}, stopped = $10, reached = coalesce($11, reached)
       WHERE id = $1 RETURNING ${columns}`;
     const reached = open[results.length - 1] ?? null;
     const values = [id, actor, reason, audit, started, worked, JSON.stringify(counts), state, ended, false, reached];
@@ -210,6 +265,20 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     tx.later(recountedLine(t, audit, counts), actedEvents(dialect, audit, moved, author.now));
     return { bulk: bulkIn(saved, tx), moved: results.includes('done') };
   }
+}
+
+function leftIn({ worked, total }: StoredBulk): { readonly worked: number; readonly left: number } {
+  return { worked, left: total - worked };
+}
+
+/** The time in which a process ran the bulk; not the time after it reported that it stops, or stopped reporting. */
+function sinceHeartbeat(now: string): string {
+  return `CASE WHEN NOT stopped AND ${now} - heartbeat_ms BETWEEN 0 AND ${SILENT_MS} THEN ${now} - heartbeat_ms ELSE 0 END`;
+}
+
+interface BulkEventRow {
+  readonly seq: number;
+  readonly result: ActResult | null;
 }
 
 function selectWorked(t: Dialect['t']): string {
@@ -230,7 +299,7 @@ function selectAlike({ t, list, joinRow, event, state, queued }: Dialect): strin
 /** Postgres refuses a prepared `SELECT *` after a newer version has added a column. */
 function bulkColumns({ now }: Dialect): string {
   return `id, act, state, force, filter, actor, reason, created_ms AS "createdMs", started_ms AS "startedMs",
-    ended_ms AS "endedMs", total, breakdown, worked, counts, audit, heartbeat_ms AS ms, stopped,
+    ended_ms AS "endedMs", total, breakdown, worked, counts, ran_ms AS "ranMs", audit, heartbeat_ms AS ms, stopped,
     ${now} - heartbeat_ms AS "silentMs"`;
 }
 
@@ -248,7 +317,10 @@ function heldBulk(dialect: Dialect, id: number): Statement {
   return { text: `${text} ${dialect.forUpdate}`, values };
 }
 
-interface BulkRow extends Pick<Bulk, 'id' | 'act' | 'state' | 'actor' | 'reason' | 'total' | 'worked' | 'audit'> {
+interface BulkRow extends Pick<
+  Bulk,
+  'id' | 'act' | 'state' | 'actor' | 'reason' | 'total' | 'worked' | 'ranMs' | 'audit'
+> {
   readonly force: boolean | 0 | 1;
   readonly filter: string;
   readonly createdMs: number;
@@ -291,7 +363,7 @@ function fillingOf({ id, act, force, filter, createdMs, ...row }: BulkRow): Fill
 
 function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['breakdown'] {
   const stored = JSON.parse(breakdown) as Partial<Bulk['breakdown']>; // written by addToBulk
-  return { states: {}, types: {}, deadReasons: {}, endpoints: {}, ...stored };
+  return { states: {}, types: {}, deadReasons: {}, endpoints: {}, again: 0, ...stored };
 }
 
 function filterOf(json: string): EventFilter {

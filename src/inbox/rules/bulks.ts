@@ -19,15 +19,22 @@ export function hasEnded({ state }: Pick<Bulk, 'state'>): boolean {
   return state === 'done' || state === 'cancelled';
 }
 
+/** A paused bulk acts on no event until an operator resumes it. */
+export function mayAdvance({ state }: Pick<Bulk, 'state'>): boolean {
+  return state === 'previewed' || state === 'running';
+}
+
 /**
  * Adds the events that the action applies to now, each once.
  *
  * @param known - the events that the snapshot already has
+ * @param rerun - those of these events that an operator has rerun before
  */
 export function planSnapshot(
   bulk: FillingBulk,
   rows: readonly (ActedRow | null)[],
   known: ReadonlySet<number>,
+  rerun: ReadonlySet<number>,
 ): { readonly added: readonly number[]; readonly breakdown: Bulk['breakdown'] } {
   const requested = askedByFilter(bulk.act, bulk.force, bulk.filter);
   const sums = new BreakdownSums(bulk.breakdown);
@@ -36,7 +43,7 @@ export function planSnapshot(
     if (event === null || known.has(event.seq) || added.has(event.seq)) continue;
     if (!mayBeDone(requested, actedAt(event, bulk.createdMs))) continue;
     added.add(event.seq);
-    sums.add(event);
+    sums.add({ ...event, again: rerun.has(event.seq) });
   }
   return { added: [...added], breakdown: sums.toBreakdown() };
 }
@@ -50,12 +57,14 @@ export class BreakdownSums {
   readonly #types: Sums;
   readonly #deadReasons: Sums;
   readonly #endpoints: Sums;
+  #again: number | undefined;
 
-  constructor({ states, types, deadReasons, endpoints }: Partial<Bulk['breakdown']> = {}) {
+  constructor({ states, types, deadReasons, endpoints, again }: Partial<Bulk['breakdown']> = {}) {
     this.#states = sumsOf(states);
     this.#types = sumsOf(types);
     this.#deadReasons = sumsOf(deadReasons);
     this.#endpoints = sumsOf(endpoints);
+    this.#again = again;
   }
 
   add(event: {
@@ -63,7 +72,11 @@ export class BreakdownSums {
     readonly state: EventState;
     readonly type: string | null;
     readonly deadReason: DeadReason | null;
+    readonly again?: boolean;
   }): void {
+    if (event.again !== undefined) {
+      this.#again = (this.#again ?? 0) + Number(event.again && event.state === 'dead');
+    }
     addNames(this.#states, event.state);
     addNames(this.#types, event.type === null ? 'invalid' : nameAmong(this.#types, event.type));
     if (event.deadReason !== null) addNames(this.#deadReasons, event.deadReason);
@@ -76,6 +89,7 @@ export class BreakdownSums {
       types: recordOf(this.#types),
       deadReasons: recordOf(this.#deadReasons),
       endpoints: recordOf(this.#endpoints),
+      ...(this.#again !== undefined && { again: this.#again }),
     };
   }
 }
@@ -136,7 +150,7 @@ export interface BulkStep {
 }
 
 /** A slow process, such as one whose disk hangs, reports again within this time. */
-const SILENT_MS = 60_000;
+export const SILENT_MS = 60_000;
 const TOLERATED_MS = 1_000;
 
 /** Why a running bulk has no process: the process reported that it stops, or its heartbeats ended. */

@@ -75,6 +75,8 @@ export function stateInWords({ state, stopped, worked, total }: Bulk): string {
     case 'running':
       if (stopped === null) return `running: ${percent(doneOf({ worked, total }))}`;
       return `stopped at ${number(worked)} of ${number(total)}${stopped === 'silent' ? ': its process ended' : ''}`;
+    case 'paused':
+      return `paused at ${number(worked)} of ${number(total)}`;
     case 'done':
       return 'done';
     case 'cancelled':
@@ -97,7 +99,7 @@ export function sentenceOf(
     return `No event matches the filter, so there is nothing to ${act.replace('-', ' ')}${force ? '' : APPLIES_TO[act]}.`;
   }
   const { will, does, did, wasTo } = ACT_WORDS[act];
-  const verb = { previewed: will, running: does, done: did, cancelled: wasTo }[state];
+  const verb = { previewed: will, running: does, paused: does, done: did, cancelled: wasTo }[state];
   const events = plural(total, 'event');
   const which =
     state === 'done' && Object.keys(counts).length > 0 && done < total

@@ -3,7 +3,7 @@ import { type EventKey, eventStates } from '../../inbox/event.ts';
 import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { type InStates, discardEvents, rerunEvents, retryEventsNow } from '../../ops/act-on-events.ts';
-import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
+import { cancelBulk, getBulk, pauseBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { acknowledgeGroup, reopenGroup } from '../../ops/acknowledge.ts';
 import { pauseType, resumeType } from '../../ops/pauses.ts';
@@ -96,7 +96,10 @@ export function actRoutes(shell: Shell): void {
     const href = `${shell.visitOf(c).base}/bulks/${id}`;
     if (hasEnded(bulk)) return c.redirect(href, 303);
     // Otherwise another operator runs it, at their own rate.
-    if (bulk.state !== 'running' || bulk.stopped !== null) {
+    if (bulk.state === 'paused' && runs.has(id)) {
+      // Its run has not noticed the pause yet.
+      await operationsOf(inbox).resumeBulk(id, byOf(shell, c));
+    } else if (bulk.state !== 'running' || bulk.stopped !== null) {
       // So the next screen does not say that it has stopped.
       if (bulk.stopped !== null)
         await operationsOf(inbox)
@@ -105,6 +108,13 @@ export function actRoutes(shell: Shell): void {
       begin(id, byOf(shell, c), rate);
     }
     return c.redirect(begunHref(href), 303);
+  });
+
+  page.post('/bulks/:id{[0-9]{1,15}}/pause', posted, async (c) => {
+    const id = Number(c.req.param('id'));
+    if ((await getBulk(inbox, id)) === null) return noSuchBulk(c);
+    const { state } = await pauseBulk(inbox, id, byOf(shell, c));
+    return shell.goTo(c, `/bulks/${id}`, state === 'paused' ? 'bulk-paused' : 'not-running');
   });
 
   page.post('/bulks/:id{[0-9]{1,15}}/cancel', posted, async (c) => {

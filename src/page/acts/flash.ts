@@ -22,6 +22,8 @@ const NOTICES = {
   reopened: () => 'The group is open again.',
   'not-acknowledged': () => 'Nothing was done: the group is not acknowledged.',
   'no-group': () => 'Nothing was done: the group has no dead event any more.',
+  'bulk-paused': () => 'The bulk action is paused. The remaining events are unchanged until you resume it.',
+  'not-running': () => 'Nothing was done: the bulk action is not running.',
   cancelled: () => 'The bulk action is cancelled. The remaining events are unchanged.',
   'events-pruned': ([events = 0]) => `${counted(events)} pruned: their bodies are deleted, and tombstones remain.`,
   pruning: () => 'Pruning continues even if you leave this page. The latest audit entry shows the progress.',

@@ -3,6 +3,7 @@ import type { Act, ActResult, Bulk } from '../../inbox/operator/acts.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { outcomeAtFirst, getBulk, USUAL_RATE, listBulks } from '../../ops/bulks.ts';
+import { timeLeft } from '../../ops/bulk-forecast.ts';
 import { listEvents } from '../../ops/find.ts';
 import { lanesOf } from '../../ops/pauses.ts';
 import { ACT_WORDS, doneOf, sentenceOf, stateInWords } from '../../ops/words/act-words.ts';
@@ -143,6 +144,7 @@ function resultsOf(act: Act, counts: Bulk['counts']) {
 
 function progressOf(bulk: Bulk, now: Date) {
   const { act, counts, worked, total, startedAt, endedAt } = bulk;
+  const left = timeLeft(bulk);
   return (
     <Panel id="progress" title="Progress">
       <p>
@@ -155,7 +157,10 @@ function progressOf(bulk: Bulk, now: Date) {
       </p>
       {resultsOf(act, counts)}
       {startedAt !== null && endedAt === null && (
-        <p class="muted">Began {age(now.getTime() - startedAt.getTime())} ago.</p>
+        <p class="muted">
+          Began {age(now.getTime() - startedAt.getTime())} ago.
+          {isUnderWay(bulk) && left !== null && ` About ${age(left)} left.`}
+        </p>
       )}
     </Panel>
   );

@@ -32,6 +32,7 @@ const previewed: StoredBulk = {
   breakdown: nothing,
   worked: 0,
   counts: {},
+  ranMs: 0,
   audit: null,
   heartbeat: null,
 };
@@ -110,13 +111,14 @@ it('a snapshot takes what the act applies to now, each once, and says what that 
     eventOf(1, 'dead'),
   ];
   const filling = { ...previewed, createdMs: NOW, breakdown: { ...nothing, states: { dead: 6 } } };
-  expect(planSnapshot(filling, rows, new Set([4]))).toEqual({
+  expect(planSnapshot(filling, rows, new Set([4]), new Set([1, 2]))).toEqual({
     added: [1, 2],
     breakdown: {
       states: { dead: 7, pending: 1 },
       types: { 'order.created': 2 },
       deadReasons: { failed: 1 },
       endpoints: { default: 2 },
+      again: 1,
     },
   });
 });
@@ -124,7 +126,7 @@ it('a snapshot takes what the act applies to now, each once, and says what that 
 it('an event is in the snapshot as it was when the preview began', () => {
   const retrying = { ...previewed, act: 'retry-now', createdMs: NOW } as const;
   const rows = [eventOf(1, 'pending', { dueMs: NOW }), eventOf(2, 'pending', { dueMs: NOW + 1 })];
-  expect(planSnapshot(retrying, rows, new Set()).added).toEqual([2]);
+  expect(planSnapshot(retrying, rows, new Set(), new Set()).added).toEqual([2]);
 });
 
 it('previews of an hour ago are given up, and bulks of a week ago are cleared', () => {

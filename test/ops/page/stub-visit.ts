@@ -144,6 +144,7 @@ export function bulkOf(parts: Partial<StoredBulk> = {}): StoredBulk {
     },
     worked: 0,
     counts: {},
+    ranMs: 0,
     audit: null,
     ...parts,
   };

@@ -208,6 +208,7 @@ ${createSharedTables(wordsOf(t))}
     CREATE INDEX marks_of_kind ON ${t.marks} (kind, at_ms, seq);
     CREATE INDEX marks_of_name ON ${t.marks} (kind, name, at_ms, seq);
     CREATE INDEX bulk_events_open ON ${t.bulk_events} (bulk, seq) WHERE result IS NULL;
+    CREATE INDEX bulk_events_skipped ON ${t.bulk_events} (bulk, seq) WHERE result <> 'done';
 
     -- Events that were processed elsewhere: their attempts do not have all facts.
     CREATE TABLE ${t.imported} (

@@ -191,6 +191,7 @@ ${createSharedTables(WORDS)}
     CREATE INDEX hookbox_marks_of_name ON hookbox_marks (kind, name, at_ms);
 
     CREATE INDEX hookbox_bulk_events_open ON hookbox_bulk_events (bulk, seq) WHERE result IS NULL;
+    CREATE INDEX hookbox_bulk_events_skipped ON hookbox_bulk_events (bulk, seq) WHERE result <> 'done';
   `,
 };
 
