@@ -291,6 +291,18 @@ it('the timeline says why a handler let an event go by', () => {
   ]);
 });
 
+it('the timeline says which event superseded one, and that the handler did not run', () => {
+  const at = new Date('2026-01-01T00:00:00Z');
+  const line = { number: 1, trigger: 'auto', startedAt: at, endedAt: at, error: null, outcome: 'superseded' } as const;
+  const said = ['superseded by evt\u001b[2J', undefined].flatMap((skipped) =>
+    timelineLines([{ what: 'attempt', at, attempt: { ...line, ...(skipped !== undefined && { skipped }) } }]),
+  );
+  expect(said).toEqual([
+    expect.stringMatching(/ superseded by evt\\u\{1b\}\[2J; its handler did not run$/),
+    expect.stringMatching(/ superseded by a newer event; its handler did not run$/),
+  ]);
+});
+
 it('the timeline shows the steps that an attempt has run', () => {
   const at = new Date('2026-01-01T00:00:00Z');
   expect(timelineLines([{ what: 'step', at, name: 'mail\u001b[2J', attempt: 2 }])).toEqual([

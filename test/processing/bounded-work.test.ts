@@ -100,6 +100,25 @@ describe('no transaction grows with the backlog:', { timeout: 120_000 }, () => {
     expectBounded(measured);
   });
 
+  it('a burst of which only the newest runs', async () => {
+    const latest = { '*': { quietMs: 0, maxMs: 0 } };
+    const measured = await withBacklogs(
+      async (inbox, count) => {
+        await inbox.announce(READY, START, null);
+        await storeMany(inbox, count, () => ({ entity: 'order', type: 'order.ready' }));
+        // Indexes them.
+        await inbox.announce(READY, START, null);
+      },
+      async (inbox, count) => {
+        const claimed = await inbox.claim({ ...REQUEST, ...READY, latest }, 10);
+        expect(claimed.map(({ id }) => id)).toEqual([`evt_${count - 1}`]);
+      },
+    );
+    expectBounded(measured);
+    // Of the claim, all in all: some for each two hundred.
+    expect(mostOf(measured[1]).statements).toBeLessThan(100);
+  });
+
   it('those whose taker has gone behind others that wait', async () => {
     const measured = await withBacklogs(
       async (inbox, count) => {

@@ -260,6 +260,11 @@ it('no statement reads the whole table of events: what is handled costs the same
       await inbox.nextDue({ endpoints: '*', types });
     }
   }
+  for (const id of ['f_1', 'f_2', 'f_3']) await inbox.accept(incoming({ id, entity: 'f', receivedAt: START }), later());
+  for (const quietMs of [60_000, 0]) {
+    const latest = { '*': { quietMs, maxMs: quietMs } };
+    await inbox.claim({ ...request, types: '*', now: START + 9_000, latest }, 10);
+  }
   await inbox.claim({ ...request, types: '*', now: START - 60_000 }, 10);
   const last = await inbox.claimOne(key('evt_0'), { ...request, types: '*', now: START + 20_000 });
   if (typeof last !== 'string') {

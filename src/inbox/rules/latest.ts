@@ -56,11 +56,12 @@ export function planBurst(
   const wanted = isQuiet ? others : olderOf(burst).filter(wasTried);
   if (wanted.length > 0 && !(isRerun && event.seq !== newest.seq)) {
     const older = withinBudget(wanted, budget);
+    const isInBackoff = wasTried(newest) && newest.dueAt > now;
     const more = older.length < wanted.length || (isQuiet && oldest !== undefined);
     return {
       kind: 'supersede',
       older,
-      runsNewest: isQuiet && !more && newest.dueAt <= now && (isNext || !ordered),
+      runsNewest: isQuiet && !more && (isNext || !ordered) && !isInBackoff,
       more,
     };
   }
@@ -81,8 +82,7 @@ function quietUntil(burst: Burst, { quietMs, maxMs }: Quiet, now: number): numbe
   if (newest.trigger === 'manual' || wasTried(newest) || newest.receivedAt > now + quietMs) return now;
   const untried = olderOf(burst).filter((event) => !wasTried(event));
   const since = Math.min(...[newest, ...untried].map(({ receivedAt }) => receivedAt));
-  // An event may have arrived after the claim was made.
-  return Math.max(newest.dueAt, Math.min(newest.receivedAt + quietMs, since + maxMs));
+  return Math.min(newest.receivedAt + quietMs, since + maxMs);
 }
 
 /** Whether an older event of another type, or a rerun one, comes first. A front of the burst itself does not. */

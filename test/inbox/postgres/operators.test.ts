@@ -11,6 +11,7 @@ import { testSummaries } from '../../ops/summary.conformance.ts';
 import { testTraffic } from '../../ops/traffic.conformance.ts';
 import { testWaits } from '../../ops/waits.conformance.ts';
 import { testHandlersPause } from '../../processing/handlers-pause.conformance.ts';
+import { testSupersededEvents } from '../../ops/superseded-events.conformance.ts';
 import { testManyLanes } from '../../processing/many-lanes.conformance.ts';
 import { closedAfter, operatedInboxes, searchedSchema } from './operators.ts';
 
@@ -51,4 +52,8 @@ describe('very many types in Postgres:', { timeout: 60_000 }, () => {
 
 describe('a handler pauses its type, in Postgres:', () => {
   testHandlersPause(opened);
+});
+
+describe('superseded events in Postgres:', () => {
+  testSupersededEvents(opened);
 });

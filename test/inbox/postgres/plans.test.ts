@@ -73,6 +73,11 @@ async function everything(inbox: Inbox<PoolClient>): Promise<void> {
       }
     }
   }
+  for (const id of ['f_1', 'f_2', 'f_3']) await inbox.accept(incoming({ id, entity: 'f', receivedAt: START }), later());
+  for (const quietMs of [60_000, 0]) {
+    const latest = { '*': { quietMs, maxMs: quietMs } };
+    await inbox.claim({ ...request, endpoints: '*', types: '*', now: START + 9_000, latest }, 10);
+  }
   const now = START + 10_000;
   isLossy = true;
   const lost = [

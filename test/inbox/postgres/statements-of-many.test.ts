@@ -60,6 +60,20 @@ it('forty orders are claimed, settled and go on with as many statements as two',
   expect(await statementsFor(40)).toEqual(await statementsFor(2));
 });
 
+it('a burst of two hundred is claimed with as many statements as one of twenty', async () => {
+  const statementsOf = async (count: number): Promise<number> => {
+    const { inbox, during } = await countedInbox();
+    await using _ = inbox;
+    const burst = Array.from({ length: count }, (_, n) => ({ id: `evt_${n}`, created: { ms: n, ns: 0 } }));
+    await Promise.all(burst.map((event) => inbox.accept(incoming({ receivedAt: START, ...event }), later())));
+    const latest = { '*': { quietMs: 0, maxMs: 0 } };
+    const { answer, took } = await during(inbox.claim({ ...REQUEST, latest }, 10));
+    expect(answer).toMatchObject([{ id: `evt_${count - 1}` }]);
+    return took;
+  };
+  expect(await statementsOf(200)).toBe(await statementsOf(20));
+});
+
 /** Half of the redeliveries have other bytes. */
 async function statementsAgain(events: number): Promise<number> {
   const { inbox, during } = await countedInbox();

@@ -102,6 +102,15 @@ describe('what has happened', () => {
     expect(textOf(timeline)).toContain('attempt 1: processed after 1 ms, skipped: not <ours>');
   });
 
+  test('says which event superseded it', async () => {
+    const { inbox, html } = openedPage();
+    const burst = [1, 2].map((n) => orderEvent(`evt_${n}`, { order: 'o', createdAt: n }));
+    await store(inbox, ...burst);
+    const latest = { '*': { quietMs: 0, maxMs: 0 } };
+    await inbox.claim({ endpoints: '*', types: '*', ordered: true, leaseMs: 1_000, now: Date.now(), latest }, 1);
+    expect(textOf(partOf(await html(EVENT), 'timeline'))).toContain('superseded by evt_2; its handler did not run');
+  });
+
   test.for([
     [
       'pending',

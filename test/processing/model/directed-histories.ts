@@ -1,5 +1,6 @@
 import type { EventContent } from './event-bytes.ts';
 import type { Behaviour } from './handler-script.ts';
+import type { Role } from './roles.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
@@ -219,6 +220,35 @@ export const pausedType: DirectedHistory = {
   },
 };
 
+const burstFor = (role: Role, name: string): DirectedHistory => ({
+  name,
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start(role);
+    await world.advance(1_000);
+    const figure = { ...content, entity: 0 };
+    for (const created of [0, 2, 4]) world.service.sendNew({ ...figure, created }, ['fail'], web);
+    await world.advance(12_000);
+    world.service.sendNew(figure, Array<Behaviour>(3).fill('fail'), web);
+    await world.advance(12_000);
+    worker.close();
+    await world.advance(1_000);
+    for (const created of [4, 2]) world.service.sendNew({ ...figure, created }, [], web);
+    world.service.sendNew({ ...figure, type: 1, created: 2 }, [], web);
+    await world.advance(1_000);
+    for (const event of world.model.events.filter(({ deadReason }) => deadReason === 'failed')) world.rerun(event);
+    await world.advance(1_000);
+    world.start(role);
+    await world.advance(12_000);
+  },
+});
+
+export const burst = burstFor(
+  'the latest of all',
+  'a burst fails, dies and is rerun, and another one comes while nobody handles it',
+);
+export const burstOfAll = burstFor('all', 'each event of a burst runs, as its handler has no other wish');
+
 export const pausedAndSetBack: DirectedHistory = {
   name: 'the clock is set back while a handler has paused its type',
   async happen(world) {
@@ -357,6 +387,8 @@ export const hung: DirectedHistory = {
 
 export const directedHistories = [
   hung,
+  burst,
+  burstOfAll,
   outage,
   nothingStarted,
   sleep,

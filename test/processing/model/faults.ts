@@ -58,6 +58,21 @@ export function freeOnceCommitted(): Mutation {
   });
 }
 
+/** Each event of a burst runs. */
+export function noLatest(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    claim: ({ latest, ...request }, limit) =>
+      inbox.claim(latest === undefined ? request : { ...request, latest: {} }, limit),
+  });
+}
+
+/** Handlers without the option have it. */
+export function latestOfAll(): Mutation {
+  const latest = { '*': { quietMs: 0, maxMs: 0 } };
+  return (inbox) => ({ ...inbox, claim: (request, limit) => inbox.claim({ ...request, latest }, limit) });
+}
+
 /** A processor closes, and says so to nobody. */
 export function closesUnsaid(): Mutation {
   return (inbox) => ({ ...inbox, renew: (leases, now, leaseMs) => inbox.renew(leases, now, leaseMs) });

@@ -6,10 +6,12 @@ import {
   content,
   entityOf,
   holds,
+  isHandled,
   isOf,
   isPutAway,
   mayHold,
   nameOf,
+  supersedes,
   type ModelEvent,
   type Worker,
 } from './model-event.ts';
@@ -145,7 +147,16 @@ export class InboxModel {
         Object.assign(event, { leaseUntil: asked.now + asked.leaseMs, closing: false });
       }
     }
+    const burst = this.events.filter(({ state }) => state === 'pending');
+    for (const event of burst)
+      if (bySeq.get(event.seq)?.state === 'processed') this.#superseded(event, burst, claim, asked);
     for (const one of claimed) this.#claim(claim, asked.leaseMs, one, disturbed);
+    for (const { lease } of claimed) {
+      const event = asked.latest === undefined ? undefined : this.of(lease);
+      const newer = this.events.find((other) => event && other.state === 'pending' && supersedes(other, event));
+      const may = event === undefined || newer === undefined || event.trigger === 'manual';
+      must(may, 'only the newest of a burst runs', () => `${event?.name} was claimed though ${newer?.name} waits`);
+    }
     must(claimed.length <= limit, 'the store agrees with the model', () => `${claimed.length} claimed of ${limit}`);
     if (claimed.length === limit) return;
     const left = this.waiting.next(claim);
@@ -335,6 +346,18 @@ export class InboxModel {
       disturbed,
     });
     this.#count(move);
+  }
+
+  #superseded(event: ModelEvent, burst: readonly ModelEvent[], claim: Claim, { latest, now }: ClaimRequest): void {
+    const say = (why: string) => () => `${event.name} was superseded though ${why}`;
+    must(latest !== undefined, 'superseded only by a newer one', say('nobody asked for the latest'));
+    must(event.trigger === 'auto', 'superseded only by a newer one', say('it was rerun'));
+    must(isHandled(event, claim), 'only its own endpoint', say('nobody there handles it'));
+    const newer = burst.find((other) => supersedes(other, event));
+    must(newer !== undefined, 'superseded only by a newer one', say('it is the newest'));
+    Object.assign(event, { state: 'processed', settledAt: now, yields: false });
+    event.attempts.push({ trigger: 'auto', outcome: 'superseded' });
+    this.#count('pending → processed, superseded');
   }
 
   /** A claim ends an expired lease of a processed event. */

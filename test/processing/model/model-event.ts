@@ -92,6 +92,12 @@ export function waitsBefore(other: ModelEvent, event: ModelEvent): boolean {
   );
 }
 
+/** With the type and entity of the other, and newer. */
+export function supersedes(newer: ModelEvent, event: ModelEvent): boolean {
+  const isOrdered = (compare(newer.created, event.created) || newer.seq - event.seq) > 0;
+  return sameEntity(newer, event) && newer.type === event.type && isOrdered;
+}
+
 export function compare(a: ModelEvent['created'], b: ModelEvent['created']): number {
   return (a?.ms ?? 0) - (b?.ms ?? 0) || (a?.ns ?? 0) - (b?.ns ?? 0);
 }

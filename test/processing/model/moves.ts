@@ -16,6 +16,7 @@ export const moves = [
   'processing → dead(failed)',
   'processing → dead(crashed)',
   'processing → dead(invalid)',
+  'pending → processed, superseded',
   'pending → ignored',
   'pending → discarded',
   'dead → discarded',

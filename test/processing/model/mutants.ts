@@ -1,6 +1,8 @@
 import { LOST } from '../../../src/inbox/postgres/sql/records.ts';
 import {
   besideItsEntity,
+  burst,
+  burstOfAll,
   deploy,
   fullDisk,
   fullDiskForMany,
@@ -214,6 +216,35 @@ export const mutants: readonly Mutant[] = [
     breaks: ['nothing stuck'],
     history: rated,
     begin: faults.rateForLonger,
+  },
+  {
+    name: 'each event of a burst runs',
+    breaks: ['only the newest of a burst runs'],
+    history: burst,
+    begin: faults.noLatest,
+  },
+  {
+    name: 'events of other types are superseded too',
+    breaks: ['superseded only by a newer one'],
+    history: burstOfAll,
+    begin: faults.latestOfAll,
+  },
+  {
+    name: 'a rerun event is superseded',
+    breaks: ['superseded only by a newer one'],
+    history: burst,
+    rewritten: (text) => text.replaceAll("AND trigger = 'auto' AND seq <> due.seq", 'AND seq <> due.seq'),
+    begin: faults.unchanged,
+  },
+  {
+    name: 'the oldest supersedes the others',
+    breaks: ['superseded only by a newer one'],
+    history: burst,
+    rewritten: (text) =>
+      text.includes('"isNext"')
+        ? text.replace(/CROSS JOIN LATERAL \(SELECT \* FROM[^]*$/, (newest) => newest.replaceAll('DESC', 'ASC'))
+        : text,
+    begin: faults.unchanged,
   },
   {
     name: 'processed when told to stop',

@@ -146,7 +146,7 @@ async function rowsOf(pool: Pool, t: ReturnType<typeof tablesIn>): Promise<reado
     FROM ${t.events} AS events LEFT JOIN ${t.queue} AS queue USING (seq) LEFT JOIN ${t.shelf} AS shelf USING (seq)
       CROSS JOIN LATERAL (
         SELECT coalesce((SELECT outcome FROM ${t.attempts} AS ran WHERE ran.seq = events.seq ORDER BY number DESC LIMIT 1), '')
-          = 'processed' AS done
+          IN ('processed', 'superseded') AS done
       ) AS last
     ORDER BY events.seq`);
   return rows.map((row) => ({

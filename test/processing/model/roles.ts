@@ -12,6 +12,8 @@ interface Duty {
   /** `false`: what fails under its handlers does not hold back newer events */
   readonly blocks?: false;
   readonly rate?: Rate;
+  /** of the waiting events of a type and entity, it runs only the newest */
+  readonly latest?: true;
 }
 
 /** Longer than a poll, so that no chance keeps it. */
@@ -30,6 +32,8 @@ const duties = {
   'any that yields': { endpoint: '*', types: ['order.created', 'order.ready'], blocks: false },
   rated: { endpoint: '*', types: ['order.created', 'order.ready'], rate: RATE },
   'web and all, rated': { receives: 'default', types: '*', rate: RATE },
+  'the latest of all': { endpoint: '*', types: '*', latest: true },
+  'the latest that is created': { types: ['order.created'], latest: true },
   nothing: { endpoint: '*', types: [] },
 } satisfies Record<string, Duty>;
 
@@ -53,9 +57,9 @@ export function handledBy(role: Role): Handled {
 }
 
 export function handlersOf(role: Role, handler: Handler<{ readonly id: string }>): Handlers {
-  const { types, blocks, rate } = dutyOf(role);
+  const { types, blocks, rate, latest } = dutyOf(role);
   const names = types === '*' ? ['*'] : (types ?? []);
-  const options = { ...(blocks !== undefined && { blocks }), ...(rate !== undefined && { rate }) };
-  const given = blocks === undefined && rate === undefined ? handler : { handle: handler, ...options };
+  const options = Object.entries({ blocks, rate, latest }).filter(([, value]) => value !== undefined);
+  const given = options.length === 0 ? handler : { handle: handler, ...Object.fromEntries(options) };
   return Object.fromEntries(names.map((name) => [name, given]));
 }

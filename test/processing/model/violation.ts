@@ -12,6 +12,8 @@ export type PromiseName =
   | 'only its own endpoint'
   | 'order within an entity'
   | 'superseded tells the truth'
+  | 'only the newest of a burst runs'
+  | 'superseded only by a newer one'
   | 'suspects run one at a time'
   | 'dead only for a reason'
   | 'a paused type waits'
