@@ -44,8 +44,8 @@ it.each<[Wait | null, string]>([
     'has not been tried; waits for the rate of its type: at most 10 attempts in 1 s',
   ],
   [
-    { reason: 'rate', rate: { count: 1, perMs: 3_600_000 }, freeAt: ago(-1), waiting: none },
-    'waits for the rate of its type: at most 1 attempt in 1 h',
+    { reason: 'rate', rate: { count: 1, perMs: 3_600_000 }, freeAt: ago(-5), waiting: none },
+    'waits for the rate of its type: at most 1 attempt in 1 h; the next one may begin in 5 min',
   ],
   [{ reason: 'discarded' }, 'was discarded by an operator'],
   [{ reason: 'not handled', lastSeen: null }, 'was ignored; no processor for order.created has ever run'],

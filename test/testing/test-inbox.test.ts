@@ -45,6 +45,19 @@ describe.each(STORES)('testInbox %s', (_, store) => {
     return { now: '2026-01-01T00:00:00Z', ...(inbox !== undefined && { inbox }) };
   };
 
+  it('begins attempts at the rate of their type', async () => {
+    const starts: number[] = [];
+    const handle = () => void starts.push(clock.now() - first);
+    const { receiver, clock, handledAll } = await shop(
+      { 'order.created': { handle, rate: { count: 2, perMs: 2_500 } } },
+      options(),
+    );
+    const first = clock.now();
+    for (let n = 0; n < 5; n += 1) await deliverTo(receiver, buildEvent('order.created'), { secret });
+    expect((await handledAll()).map(({ state }) => state)).toEqual(Array(5).fill('processed'));
+    expect(starts).toEqual([0, 0, 2_500, 2_500, 5_000]);
+  });
+
   it('runs an hour of retries until the handler succeeds', async () => {
     let runs = 0;
     const { receiver, clock, handledAll, inbox } = await shop(

@@ -108,7 +108,10 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
       ];
     case 'rate': {
       const { count, perMs } = wait.rate;
-      const waits = `waits for the rate of its type: at most ${plural(count, 'attempt')} in ${perMs < 60_000 ? latency(perMs) : age(perMs)}`;
+      const isShort = perMs < 60_000;
+      const next = isShort ? '' : `; the next one may begin ${relative(wait.freeAt, now)}`;
+      const rate = `at most ${plural(count, 'attempt')} in ${isShort ? latency(perMs) : age(perMs)}${next}`;
+      const waits = `waits for the rate of its type: ${rate}`;
       return [`${history(event) ?? 'has not been tried'}; ${waits}${behindIt(wait.waiting)}`];
     }
     case 'next': {
