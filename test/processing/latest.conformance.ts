@@ -97,6 +97,14 @@ export function testLatest(name: string, open: () => Inbox): void {
       expect(await claimIds(LATER, latest())).toEqual(['evt_1']);
     });
 
+    it('is found for a type and an entity with a long name', async () => {
+      const [type, entity] = [`shop.${'long'.repeat(50)}`, 'e'.repeat(400)];
+      await holding(...[1, 2].map((n) => figure(n, { type, entity })));
+      expect(await claimIds(LATER, { latest: { '*': null, [type]: NONE } })).toEqual(['evt_2']);
+      await holding(...[1, 2].map((n) => figure(n, { type, entity })));
+      expect(await claimIds(LATER, { latest: { '*': NONE, [type]: null } })).toEqual(['evt_1']);
+    });
+
     it('keeps its place behind an event of another type', async () => {
       await holding(figure(1), figure(2, { type: 'order.cancelled' }), figure(3), figure(4));
       await settle('evt_2', PROCESSED);

@@ -58,9 +58,13 @@ async function withRates(place: AsyncStore, request: NumberedClaim, later: () =>
   const { rates, named = [] } = request;
   if (rates === undefined) return { request, rates: [] };
   // Rows have the hash of a long type.
-  const byKey = Object.fromEntries(Object.entries(rates).map(([type, rate]) => [toKey(type), rate]));
+  const byKey = withKeys(rates);
   const loaded = await place.rates({ endpoints: request.endpoints, types: Object.keys(byKey) });
   return { request: { ...later(), rates: byKey, named: named.map(toKey) }, rates: loaded };
+}
+
+function withKeys<T>(byType: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(byType).map(([type, value]) => [toKey(type), value]));
 }
 
 export async function claimByKey(
@@ -180,12 +184,13 @@ function crashedOnCallersClock({ time }: Store, event: CrashedEvent): CrashedEve
  * renewals may have waited too.
  */
 function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedClaim {
-  const { now, expiredBy = now, handledSince } = request;
+  const { now, expiredBy = now, handledSince, latest } = request;
   return {
     ...request,
     now: times.granted(now),
     expiredBy: times.toDatabase(expiredBy),
     ...(handledSince !== undefined && { handledSince: times.toDatabase(handledSince) }),
+    ...(latest !== undefined && { latest: withKeys(latest) }),
   };
 }
 
