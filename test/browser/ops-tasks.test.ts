@@ -79,6 +79,24 @@ task('Why has this order not shipped?', async ({ page, does, sees, find }) => {
   await sees('no tax rate for ord_day77');
 });
 
+task('Which events are about this customer?', async ({ page, does, sees }) => {
+  await page.waitForLoadState();
+  await does.press('/');
+  await does.write('DAY77@mail.example');
+  await page.getByRole('option', { name: 'Search bodies' }).waitFor();
+  await does.press('ArrowDown');
+  await does.press('Enter');
+  await page.waitForURL('**/events?bodyText=*');
+  await sees('ord_day77', 'main tbody tr');
+});
+
+task('Show these events to a colleague.', async ({ page, does, sees }) => {
+  await does.click(page.getByRole('link', { name: 'Events', exact: true }));
+  await does.click(page.locator('#states').getByRole('link', { name: 'dead' }));
+  await page.waitForURL('**/events?state=dead');
+  await sees('dead (failed)', 'main tbody tr');
+});
+
 task('What began to fail at 14:00?', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: '24 h', exact: true }));
   const began = Math.ceil((Date.now() - OUTAGE_BEGAN_AGO) / (30 * MINUTE)) * 30 * MINUTE;
@@ -97,7 +115,7 @@ task('What blocks this order?', async ({ page, does, sees, find }) => {
   );
 });
 
-task('What differs between the two bodies of a conflict?', async ({ page, does, sees, find }) => {
+task("How do a conflict's bodies differ?", async ({ page, does, sees, find }) => {
   await find(CHANGED_ORDER);
   await does.click(page.getByRole('link', { name: 'order.created', exact: true }));
   await sees('EUR', '#diff');

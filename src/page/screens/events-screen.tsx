@@ -51,7 +51,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
             </ul>
           </div>
         )}
-        {reading !== null && takenFor(reading, base)}
+        {reading !== null && takenFor(reading, base, listed?.events.length === 0 && listed.next === null)}
         {listed !== null && (
           <>
             {acts !== null && actsOnAll(visit, filter, acts)}
@@ -135,20 +135,16 @@ function onward({ events, next, nextAt, examined, looked, limit }: Listed, url: 
   );
 }
 
-function takenFor({ takenFor: taken, name, others }: TextReading, base: string) {
+function takenFor({ takenFor: taken, name, others }: TextReading, base: string, isNone: boolean) {
   return (
     <p class="taken" id="taken">
       Searched as {TAKEN_FOR[taken]}:{' '}
       <strong>
         <Shortened text={name} atMost={60} />
       </strong>
-      , failed events first.{' '}
-      {taken !== 'text' && (
-        <>
-          <a href={eventsHref(base, { text: name })}>Search for it as text</a> ·{' '}
-        </>
-      )}
-      <a href={eventsHref(base, { bodyText: name })}>Search bodies for it</a>
+      , failed events first. {taken !== 'text' && <a href={eventsHref(base, { text: name })}>Search for it as text</a>}
+      {taken !== 'text' && !isNone && ' · '}
+      {!isNone && <a href={eventsHref(base, { bodyText: name })}>Search bodies for it</a>}
       {others.length > 0 && (
         <span class="others">
           {' '}
@@ -183,6 +179,11 @@ function nothingFits(
         {isFurther ? 'No older event has this text.' : 'No event has this text in its id, type, entity or last error.'}
       </p>
       {suggestions.length > 0 && <p id="suggestions">Did you mean {namesOf(suggestions, base)}?</p>}
+      <p>
+        <a class="button" href={eventsHref(base, { bodyText: reading.name })}>
+          Search bodies for “<Shortened text={reading.name} atMost={40} />”
+        </a>
+      </p>
       <p class="muted">Erased events are found only by their id.</p>
     </>
   );

@@ -34,7 +34,7 @@ export function EventsTable({ events, waits, visit, order }: TableParts) {
   const { base, now, visitor } = visit;
   const without = Object.entries(SELDOM).flatMap(([column, has]) => (events.some(has) ? [] : [column]));
   const mayChoose = visitor.role === 'operator';
-  const head = (name: string, column?: string) => (
+  const head = (name: string, column = name) => (
     <th scope="col" data-col={column}>
       {name}
     </th>

@@ -66,7 +66,15 @@ const NOTHING: Sent = { at: 0, id: '', type: '', order: '' };
 
 function incomingOf({ at, id, type, order }: Sent): IncomingEvent {
   const created = new Date(at - 900).toISOString();
-  const data = { object: 'order', id: order, merchant_id: 'mer_5tGk9QmXwL2RvC8e', total: 42.5, currency: 'EUR' };
+  const customer = { email: `${order.replace('ord_', '')}@Mail.example` };
+  const data = {
+    object: 'order',
+    id: order,
+    merchant_id: 'mer_5tGk9QmXwL2RvC8e',
+    total: 42.5,
+    currency: 'EUR',
+    customer,
+  };
   const body = Buffer.from(JSON.stringify({ id, type, created, data }));
   const { parsed, facts } = readEvent(body);
   if (!parsed.ok || facts === null) throw new Error(`not an event: ${body.toString()}`);
