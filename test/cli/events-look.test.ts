@@ -57,6 +57,7 @@ describe('hookbox events list', () => {
     expect(idsIn(found)).toEqual(['evt_dead_2', 'evt_dead_1', 'evt_retrying']);
     expect(none).toMatchObject({ code: 4, stdout: '' });
     expect(none.stderr).toContain('Did you mean evt_dead_1, evt_dead_2');
+    expect(none.stderr).toContain('To search bodies: hookbox events list --body-text ');
   });
 
   it('says of an inbox without events that there are none, and not that none fit', async () => {

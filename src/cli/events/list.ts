@@ -1,4 +1,5 @@
 import { turn as nextTurn } from '../../host/real-timers.ts';
+import { option } from '../../host/shell-words.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { suggestionsFor, ALSO_BEGINS, TAKEN_FOR } from '../../ops/find-by-text.ts';
 import {
@@ -144,6 +145,7 @@ export async function find(text: string, options: FindOptions): Promise<ExitCode
   const meant = await suggestionsFor(inbox, text);
   tell(`${shownInbox(options)} has no event with this text in its id, type, entity or last error.`);
   if (meant.length > 0) tell(`Did you mean ${namesOf(meant)}?`);
+  tell(`To search bodies: hookbox events list ${option('--body-text', text).join(' ')}`);
   return EXIT.notFound;
 }
 
