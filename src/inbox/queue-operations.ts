@@ -40,6 +40,8 @@ import {
   ClaimPlan,
   leaseOf,
   planOne,
+  probesFor,
+  markedAs,
   leasesOf,
   planLeases,
   type NumberedClaim,
@@ -49,7 +51,8 @@ import { eventsToUnpark } from './rules/entity-order.ts';
 import { mayRerun, type Content, type EventToRerun } from './rules/decide-act.ts';
 import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
 import { RateLimits, type StoredRate } from './rules/rates.ts';
-import type { Candidate, ClaimState, NewLease, NewStep, Queue, SizedEvent, Store } from './rules/store.ts';
+import { probeBegun } from './rules/breakers.ts';
+import type { Candidate, ClaimState, DueEvent, NewLease, NewStep, Queue, SizedEvent, Store } from './rules/store.ts';
 import type { Counting } from './rules/counted.ts';
 import type {
   Announced,
@@ -123,7 +126,10 @@ export function claimDue(
   // The oldest event of an entity may have arrived last, so all are indexed before any is claimed.
   const newestSeq = newest ?? store.newestSeq();
   if (store.indexNew(request.now, newestSeq)) return { step: 'more', crashed, newestSeq };
-  const plan = new ClaimPlan(request, limit, state, ratesFor(store, request));
+  const plan = new ClaimPlan(request, limit, state, {
+    rates: ratesFor(store, request),
+    probes: probesFor(state, request),
+  });
   const claimed: ClaimedEvent[] = [];
   for (let asked = plan.toLoad(); asked !== null; asked = plan.toLoad()) {
     const due = store.due(asked);
@@ -150,12 +156,20 @@ export function claimOne(
   if (state === 'more') return { step: 'more', crashed };
   const event = store.eventToRun(key);
   const decision = planOne(event, request, state.pauses);
-  if (event === undefined || decision !== 'run') return { step: decision === 'busy' ? 'busy' : 'settled', crashed };
+  if (event === undefined || decision === 'busy' || decision === 'settled') {
+    return { step: decision === 'busy' ? 'busy' : 'settled', crashed };
+  }
   const rates = new RateLimits(request, ratesFor(store, { ...request, endpoints: [key.endpoint] }));
   const mayBegin = rates.take(event);
   store.apply(rates.begun());
   if (!mayBegin) return { step: 'busy', crashed };
-  const [claimed = 'settled' as const] = give(store, [event], leaseOf(request, { exclusive: false }));
+  const isProbe = decision === 'probe' && event.type !== null;
+  if (isProbe) store.apply([{ kind: 'probe begun', probe: probeBegun({ ...event, type: event.type }, request) }]);
+  const [claimed = 'settled' as const] = give(
+    store,
+    [{ ...event, ...(isProbe && { isProbe }) }],
+    leaseOf(request, { exclusive: false }),
+  );
   return { step: claimed, crashed };
 }
 
@@ -185,12 +199,12 @@ function startClaim(
 
 function give(
   store: SyncStore,
-  events: readonly (Candidate & { readonly isSuperseded: boolean })[],
+  events: readonly (Candidate & Pick<DueEvent, 'isSuperseded' | 'isProbe'>)[],
   lease: NewLease,
 ): readonly ClaimedEvent[] {
   if (events.length === 0) return [];
   const leased = store.lease(events, lease);
-  return leased.map((event, at) => ({ ...event, superseded: events[at]?.isSuperseded === true }));
+  return leased.map((event, at) => markedAs(event, events[at]));
 }
 
 export function renewLeases(

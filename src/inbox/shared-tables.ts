@@ -12,6 +12,7 @@ export const sharedTables = [
   'rejected',
   'marks',
   'pauses',
+  'breakers',
   'rates',
   'acknowledged',
   'terms',
@@ -100,6 +101,14 @@ export function createSharedTables(words: TableWords): string {
       actor    ${text} NOT NULL,
       reason   ${text},
       until_ms ${int},
+      failures ${int},
+      PRIMARY KEY (endpoint, type)
+    )${keyed};
+    -- Failures in a row of types with a breaker (rules/breakers.ts).
+    CREATE TABLE ${t.breakers} (
+      endpoint ${text} NOT NULL,
+      type     ${text} NOT NULL,
+      failures ${int} NOT NULL,
       PRIMARY KEY (endpoint, type)
     )${keyed};
     -- How often attempts may begin, and when they began (rules/rates.ts).

@@ -27,6 +27,21 @@ export interface Rate {
   readonly perMs: number;
 }
 
+/** What stops a type whose attempts fail in a row, over all processes of the inbox. */
+export interface Breaker {
+  /** How many attempts in a row fail before the type is paused: 1 to 1,000. */
+  readonly failures: number;
+  /** How long the type waits before the next event is tried, in milliseconds: at most 86,400,000 (one day). */
+  readonly probeMs: number;
+}
+
+/** For the breaker of the event's type. */
+export interface BreakerEnd {
+  readonly limit: number;
+  readonly probeMs: number;
+  readonly isProbe: boolean;
+}
+
 /** By type; `'*'` for all types without their own handler together. */
 export type Rates = Readonly<Record<string, Rate>>;
 
@@ -64,6 +79,12 @@ export interface ClaimRequest extends Scope {
   readonly room?: Readonly<Record<string, number>>;
   /** How often attempts of each type may begin. `'*'` is the rate of all types without their own handler together. */
   readonly rates?: Rates;
+  /**
+   * How long the attempt of a probe may take, by type, in milliseconds.
+   *
+   * @defaultValue `leaseMs`
+   */
+  readonly probes?: Readonly<Record<string, number>>;
   /** The types of which only the newest waiting event of an entity runs. */
   readonly latest?: LatestTypes;
 }
@@ -151,6 +172,8 @@ export interface ClaimedEvent extends EventKey {
   readonly failures: number;
   /** `true` if a newer event of its entity was already processed. */
   readonly superseded: boolean;
+  /** Set if the event probes for its type, whose breaker is open. */
+  readonly isProbe?: true;
   /** The trace context of the delivery. Absent without tracing. */
   readonly trace?: string;
 }
@@ -186,8 +209,8 @@ export type TellCrashed = (crashed: readonly CrashedEvent[]) => void;
 /** The result of `WorkQueue.settle`. */
 export type Settled = boolean | 'committed alone';
 
-/** How an attempt ended, and the last lines that its handler logged. */
-export type Settlement = { readonly log?: readonly LogLine[] } &
+/** How an attempt ended, and the last lines that its handler logged. `breaker`: set if it counts for a breaker. */
+export type Settlement = { readonly log?: readonly LogLine[]; readonly breaker?: BreakerEnd } &
   /** `skipped`: the reason that the handler gave for skipping the event. */
   (
     | { readonly outcome: 'processed'; readonly skipped?: string }

@@ -184,17 +184,20 @@ export async function namedEndpoints(inbox: AnyInbox, now: number): Promise<read
   return [...new Set(named)].toSorted();
 }
 
-export function pausedInWords({ type, endpoint, since, actor, reason, until }: StoredPause): string {
+export function pausedInWords({ type, endpoint, since, actor, reason, until, failures }: StoredPause): string {
   const at = endpoint === 'default' ? '' : ` at ${oneLine(endpoint, 40)}`;
   const why = reason === null ? '' : `: ${oneLine(reason, 300)}`;
-  return `${oneLine(type, 80)}${at} was paused by ${oneLine(actor, 60)} at ${timestamp(since)}${untilInWords(until)}${why}`;
+  return `${oneLine(type, 80)}${at} was paused by ${oneLine(actor, 60)} at ${timestamp(since)}${untilInWords(until, failures)}${why}`;
 }
 
-function untilInWords(until: Date | undefined): string {
-  return until === undefined ? '' : ` until ${timestamp(until)}`;
+function untilInWords(until: Date | undefined, failures: number | undefined): string {
+  if (until === undefined) return '';
+  if (failures === undefined) return ` until ${timestamp(until)}`;
+  return ` after ${plural(failures, 'failure')} in a row, next attempt from ${timestamp(until)}`;
 }
 
-export function endInWords({ until }: StoredPause): string {
+export function endInWords({ until, failures }: StoredPause): string {
+  if (failures !== undefined) return 'until an attempt succeeds, or you resume the type';
   return until === undefined ? 'until you resume the type' : 'until the pause ends, or you resume the type';
 }
 

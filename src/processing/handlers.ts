@@ -2,7 +2,8 @@ import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../events/own-events.ts';
 import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
-import type { DefaultDatabase, LatestTypes, Quiet, Rate, Rates } from '../inbox/work.ts';
+import type { Breaker, DefaultDatabase, LatestTypes, Quiet, Rate, Rates } from '../inbox/work.ts';
+import type { ProbeTimes } from '../inbox/rules/breakers.ts';
 import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/attempt.ts';
 import {
   definedIn,
@@ -232,6 +233,13 @@ export interface TypeOptions {
    */
   readonly rate?: Rate;
   /**
+   * After `failures` failures in a row, over all processes of the inbox and for each endpoint, the type is paused. After
+   * each `probeMs` milliseconds, one event is tried: a success ends the pause, and a failure uses up no attempt. A
+   * `PermanentError` and a crash do not count. For `'*'`, each type has its own breaker. In inline mode, a delivery of a
+   * paused type gets a 409.
+   */
+  readonly breaker?: Breaker;
+  /**
    * `true`: of the waiting events of this type and of one entity, only the newest runs. The others become processed
    * without a run, in the same commit, as superseded by it. Use it only if each event has all that your handler needs.
    * A rerun event always runs. This option has no effect in inline mode, or on events without an entity.
@@ -255,6 +263,10 @@ export interface LatestOptions {
 
 const DAY_MS = 24 * 60 * 60_000;
 const RATE_RULES = { count: whole(1, 1_000_000), perMs: whole(1, DAY_MS) } as const satisfies RulesFor<Rate>;
+const BREAKER_RULES = {
+  failures: whole(1, 1_000),
+  probeMs: whole(1, DAY_MS),
+} as const satisfies RulesFor<Breaker>;
 const RETRY_RULES: RulesFor<RetryOptions> = { attempts: whole(1, Infinity), baseMs: positive(), maxMs: positive() };
 export const RETRY_RULE = nested(RETRY_RULES);
 
@@ -266,6 +278,7 @@ const TYPE_RULES: RulesFor<TypeOptions & { readonly handle: unknown }> = {
   blocks: 'boolean',
   rate: nested(RATE_RULES),
   latest: true,
+  breaker: nested(BREAKER_RULES),
 };
 const LATEST_RULES: RulesFor<LatestOptions> = { quietMs: positive(MAX_TIMER_MS), maxMs: positive(MAX_TIMER_MS) };
 const QUIET_TIMES = 10;
@@ -276,10 +289,12 @@ function assertTypeOptions(type: string, handler: object): void {
   assertOptions(name, handler, TYPE_RULES, 'Write { handle: (event, context) => …, timeoutMs: 5_000 }.');
   assertOption(`${name}: handle`, Reflect.get(handler, 'handle'), 'function');
   assertLatest(`${name}, latest`, Reflect.get(handler, 'latest'));
-  const rate: unknown = Reflect.get(handler, 'rate');
-  if (typeof rate !== 'object' || rate === null) return;
-  for (const [part, rule] of Object.entries(RATE_RULES)) {
-    assertOption(`${name}, rate: ${part}`, Reflect.get(rate, part), rule);
+  for (const [option, rules] of Object.entries({ rate: RATE_RULES, breaker: BREAKER_RULES })) {
+    const given: unknown = Reflect.get(handler, option);
+    if (!isPlainObject(given)) continue;
+    for (const [part, rule] of Object.entries(rules)) {
+      assertOption(`${name}, ${option}: ${part}`, Reflect.get(given, part), rule);
+    }
   }
 }
 
@@ -315,6 +330,7 @@ type TypeLimits = Readonly<Record<'timeoutMs', number>> & {
   readonly retry: Required<RetryOptions>;
   /** whether a failing event holds back newer ones of its entity */
   readonly blocks: boolean;
+  readonly breaker: Breaker | null;
 };
 
 /** The limits of each type: its handler's own, or those of `processing`. */
@@ -324,28 +340,38 @@ export interface LimitsByType {
   readonly bounds: ReadonlyMap<string, number> | null;
   /** absent if no handler has a rate */
   readonly rates?: Rates;
+  /** how long the attempt of a probe may take; absent if no handler has a breaker */
+  readonly probes?: ProbeTimes;
 }
 
 export function limitsByType(
   handlers: Handlers,
-  all: { readonly retry: RetryOptions; readonly timeoutMs: number },
+  all: { readonly retry: RetryOptions; readonly timeoutMs: number; readonly leaseMs: number },
 ): LimitsByType {
   const limits = new Map<string, TypeLimits>();
   const bounds = new Map<string, number>();
   const rates = new Map<string, Rate>();
+  const probes = new Map<string, number>();
   const usual = { ...DEFAULT_RETRY, ...definedIn(all.retry) };
   for (const [type, handler] of Object.entries(handlers)) {
     const own: TypeOptions = typeof handler === 'object' ? handler : {};
-    const { timeoutMs = all.timeoutMs, blocks = true, concurrency = Infinity, rate } = own;
+    const { timeoutMs = all.timeoutMs, blocks = true, concurrency = Infinity, rate, breaker } = own;
     if (rate !== undefined) rates.set(type, { ...rate });
-    limits.set(type, { timeoutMs, blocks, retry: { ...usual, ...definedIn(own.retry ?? {}) } });
+    if (breaker !== undefined) probes.set(type, timeoutMs + all.leaseMs);
+    limits.set(type, {
+      timeoutMs,
+      blocks,
+      breaker: breaker === undefined ? null : { ...breaker },
+      retry: { ...usual, ...definedIn(own.retry ?? {}) },
+    });
     bounds.set(type, concurrency);
   }
-  const rest = limits.get('*') ?? { timeoutMs: all.timeoutMs, blocks: true, retry: usual };
+  const rest = limits.get('*') ?? { timeoutMs: all.timeoutMs, blocks: true, breaker: null, retry: usual };
   return {
     of: (type) => limits.get(type) ?? rest,
     bounds: [...bounds.values()].every((bound) => bound === Infinity) ? null : bounds,
     ...(rates.size > 0 && { rates: Object.fromEntries(rates) }),
+    ...(probes.size > 0 && { probes: Object.fromEntries(probes) }),
   };
 }
 

@@ -33,7 +33,7 @@ export function createInlineRunner(options: HandlingOptions & { readonly orderin
     logFailure,
   );
   const { leaseMs, types, named } = limits;
-  const { rates } = limits.byType;
+  const { rates, probes } = limits.byType;
   /** deliveries whose handler runs or is about to */
   const runs = new Set<Promise<InlineResult>>();
   let isClosing = false;
@@ -53,7 +53,7 @@ export function createInlineRunner(options: HandlingOptions & { readonly orderin
   async function claim(key: EventKey): Promise<ClaimedEvent | 'busy' | 'settled'> {
     const now = look();
     const rated = rates !== undefined && { named, rates };
-    const scope = { endpoints: [key.endpoint], types, ...rated };
+    const scope = { endpoints: [key.endpoint], types, ...rated, ...(probes !== undefined && { probes }) };
     const request = { ...scope, now, leaseMs, ordered: ordering, holds: leases.held() };
     try {
       const numbered = { ...request, expiredBy: grace.expiredBy(now) };

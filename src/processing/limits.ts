@@ -66,7 +66,7 @@ export function limitsOf({
     concurrency,
     leaseMs,
     closeMs,
-    byType: limitsByType(handlers, { timeoutMs, retry }),
+    byType: limitsByType(handlers, { timeoutMs, retry, leaseMs }),
     latest: latestTypes(handlers),
     types: handledTypes(handlers),
     named: namedTypes(handlers).filter((type) => type !== '*'),

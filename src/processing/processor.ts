@@ -164,7 +164,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     unanswered,
   );
   const { concurrency, leaseMs, byType, latest, types, named } = limits;
-  const { rates } = byType;
+  const { rates, probes } = byType;
   const scope: Scope = { endpoints, types, ...(types === '*' && { named }) };
   const now = (): number => clock.now();
   const isOpen = (): boolean => state === 'started';
@@ -236,6 +236,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
       handledSince,
       ...(rates !== undefined && { rates }),
       ...(latest !== undefined && { latest }),
+      ...(probes !== undefined && { probes }),
     };
     cancelWake();
     const claimed = await inbox.claim({ ...numbered, ...slots.room() }, limit, attempts.crashed, (freeAt) => {

@@ -83,7 +83,10 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   }
 
   const facts = factsOf(claimed, parsed.event.type);
-  const { timeoutMs, retry, blocks } = options.limits.of(parsed.event.type);
+  const { timeoutMs, retry, blocks, breaker } = options.limits.of(parsed.event.type);
+  const isProbe = claimed.isProbe === true;
+  const forBreaker: Pick<Settlement, 'breaker'> =
+    breaker === null ? {} : { breaker: { limit: breaker.failures, probeMs: breaker.probeMs, isProbe } };
   const { type } = parsed.event;
   const span = options.tracing?.handle({ ...facts, type, trace: claimed.trace }, options.inline);
   const startedAt = performance.now();
@@ -213,7 +216,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 
   function endOf(thrown: Thrown | null): AttemptEnd {
     const { committed, spoiled } = transactions;
-    if (committed) return thrown === null ? { outcome: 'committed' } : failedLate(thrown.error);
+    if (committed) return { ...(thrown === null ? { outcome: 'committed' } : failedLate(thrown.error)), ...forBreaker };
     if (spoiled?.code === 'COMMITTED_BY_ITSELF') return { outcome: 'committed alone' };
     if (stopped === 'lost') return { outcome: 'lost' };
     // Writes after the transaction's own end are committed, so the handler must not run again.
@@ -222,7 +225,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     if (stopped === 'closing') return { outcome: 'interrupted' };
     // The lost transaction explains more than the timeout.
     if (stopped === 'timeout') return failed(transactions.givenUp ?? controller.signal.reason);
-    if (thrown === null) return processedBy({ skipped: () => skipped });
+    if (thrown === null) return { ...processedBy({ skipped: () => skipped }), ...forBreaker };
     if (isInstance(thrown.error, DoesNotFit)) return invalid(thrown.error.message);
     return transactions.isWithoutFile(thrown.error) ? withoutFile(thrown.error) : failed(thrown.error);
   }
@@ -243,8 +246,11 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     lastThrown = thrown;
     code = codeOf(thrown);
     const error = attemptError(thrown);
-    const failure = { error, isPermanent: permanent, yields: !blocks, ...waitAskedFor(thrown) };
-    return settlementOfFailure(claimed.failures, failure, retry, clock.now());
+    const asked = waitAskedFor(thrown);
+    const isUncounted = isProbe || asked.isUncounted;
+    const failure = { error, isPermanent: permanent, yields: !blocks, ...asked, isUncounted };
+    const settlement = settlementOfFailure(claimed.failures, failure, retry, clock.now());
+    return permanent ? settlement : { ...settlement, ...forBreaker };
   }
 
   return {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { previewBulk, runBulk } from '../../src/ops/index.ts';
+import { opsPage } from '../../src/page/operators-page.tsx';
 import type { Scope } from '../../src/inbox/work.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
@@ -97,4 +98,34 @@ it('an event says who acted on it, what its other bytes say otherwise, and since
   expect(JSON.parse((await events('show', 'evt_1', '--json')).stdout)).toMatchObject({
     conflict: { diff: { kind: 'changes', changes: [{ path: 'data.total', was: '42.5', is: '7' }] } },
   });
+});
+
+it.each([
+  ['by its handler', { pauseUntil: 3_600_000 }, /paused by processor at .* UTC until .* UTC: /, / until 20/],
+  [
+    'by its breaker',
+    { breaker: { limit: 1, probeMs: 3_600_000, isProbe: false } },
+    /paused by breaker at .* UTC after 1 failure in a row, next attempt from .* UTC: Error\n/,
+    / after 1 failure in a row, next attempt from 20/,
+  ],
+])('a type that is paused %s says until when, on the command and the page', async (_, ends, words, onPage) => {
+  const cwd = scratchFolder();
+  const file = join(cwd, 'hookbox.db');
+  await using inbox = sqliteInbox(file);
+  await store(inbox, orderEvent('evt_1'));
+  const now = Date.now();
+  const [claimed] = await inbox.claim({ endpoints: '*', types: '*', ordered: true, leaseMs: 60_000, now }, 1);
+  const { pauseUntil, ...rest } = { pauseUntil: undefined, ...ends };
+  const error = { name: 'Error', message: 'the till is down', stack: null };
+  const until = pauseUntil === undefined ? {} : { pauseUntil: now + pauseUntil };
+  if (claimed === undefined) throw new Error('not claimed');
+  await inbox.settle(claimed.lease, { outcome: 'retry', error, dueAt: now, ...rest, ...until }, now);
+  expect((await runHookbox(['events', 'show', 'evt_1'], { cwd })).stdout).toMatch(words);
+  const [pause] = JSON.parse(`[${(await runHookbox(['events', 'pause', '--json'], { cwd })).stdout}]`) as [
+    { until: string },
+  ];
+  expect(new Date(pause.until).getTime()).toBeGreaterThan(now + 3_500_000);
+  const page = opsPage({ inbox }, { authorize: () => ({ role: 'operator', name: 'ada' }) });
+  const html = await (await page.request('http://shop.example/paused')).text();
+  expect(html.replaceAll(/<[^>]*>/g, '')).toMatch(onPage);
 });

@@ -12,6 +12,8 @@ const TABLES = [
   'handling',
   'processors',
   'rates',
+  'breakers',
+  'pauses',
   'terms',
   'progress',
   'events',

@@ -59,7 +59,7 @@ describe('a handler with options', () => {
 
   it('keeps the usual schedule for an option of retry that is undefined', () => {
     const nothing = { attempts: undefined, baseMs: undefined, maxMs: undefined } as unknown as RetryOptions;
-    const all = { timeoutMs: 1_000, retry: { ...nothing, attempts: 3 } };
+    const all = { leaseMs: 15_000, timeoutMs: 1_000, retry: { ...nothing, attempts: 3 } };
     const limits = limitsByType({ 'order.ready': { handle: fails, retry: nothing } }, all);
     const usual = { attempts: 3, baseMs: expect.any(Number), maxMs: expect.any(Number) };
     expect([limits.of('order.ready').retry, limits.of('order.created').retry]).toEqual([usual, usual]);

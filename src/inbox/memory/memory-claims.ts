@@ -4,7 +4,8 @@ import { MANY_FRESH } from '../rules/accept.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/claim.ts';
 import { othersOf, supersededBy } from '../rules/latest.ts';
 import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts';
-import { isPaused, planHandlersPause } from '../rules/pauses.ts';
+import { planBreaker } from '../rules/breakers.ts';
+import { isPaused, planHandlersPause, type StoredPause } from '../rules/pauses.ts';
 import { ratesIn, type StoredRate } from '../rules/rates.ts';
 import { isAmong, isInScope } from '../rules/processors.ts';
 import {
@@ -29,6 +30,12 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
   /** the newest processed event of each entity */
   const highWater = new Map<string, Instant>();
   let rates: readonly StoredRate[] = [];
+  /** failures in a row of types with a breaker */
+  const inARow = new Map<string, number>();
+  const movePause = (from: StoredPause | null, to: StoredPause | null): void => {
+    if (from !== null) pauses.splice(pauses.indexOf(from), 1);
+    if (to !== null) pauses.push(to);
+  };
   let latest = 0;
 
   const queueName = ({ endpoint, entity }: Queue): string => JSON.stringify([endpoint, entity]);
@@ -124,14 +131,30 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
         for (const { seq, dueAt } of change.events) entries.change(seq, { dueAt });
         break;
       case 'type paused': {
-        const at = pauses.findIndex((pause) => isPaused([pause], change.asked));
-        const plan = planHandlersPause(pauses[at] ?? null, change.asked);
-        if (plan !== null) pauses.splice(at === -1 ? pauses.length : at, 1, plan.pause);
+        const known = pauses.find((pause) => isPaused([pause], change.asked)) ?? null;
+        const plan = planHandlersPause(known, change.asked);
+        if (plan !== null) movePause(known, plan.pause);
         break;
       }
       case 'pauses ended':
         handling.movePauses((until) => (until > change.now ? until : null));
         break;
+      case 'attempt reported': {
+        const { report } = change;
+        const key = JSON.stringify([report.endpoint, report.type]);
+        const pause = pauses.find((each) => isPaused([each], report)) ?? null;
+        const plan = planBreaker({ failures: inARow.get(key) ?? 0, pause }, report);
+        if (plan.failures === 0) inARow.delete(key);
+        else inARow.set(key, plan.failures);
+        movePause(pause, plan.pause);
+        break;
+      }
+      case 'probe begun': {
+        const { probe } = change;
+        const pause = pauses.find((each) => isPaused([each], probe));
+        if (pause !== undefined) movePause(pause, { ...pause, until: new Date(probe.until) });
+        break;
+      }
       case 'attempts begun': {
         const { endpoint, type } = change.rate;
         rates = [...rates.filter((rate) => rate.endpoint !== endpoint || rate.type !== type), change.rate];
@@ -190,6 +213,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       const ready = () => [...new Set(entries.ready().map(({ endpoint }) => endpoint))];
       return ratesIn(endpoints === '*' ? ready() : endpoints, types, rates);
     },
+    lockProbes: (types) => types,
     due({ endpoints, types, except, handles, now, includeSuspects, limit, handledSince, closed }) {
       const all = entries
         .ready()

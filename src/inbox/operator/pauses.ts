@@ -75,6 +75,10 @@ export function pauses(tables: OperatorTables): Pauses {
           const text = `DELETE FROM ${ofType} RETURNING ${PAUSE_COLUMNS}`;
           const [row] = await tx.rows<PauseRow>({ text, values: [endpoint, type] });
           if (row === undefined) return null;
+          if (row.failures !== null) {
+            const forget = `DELETE FROM ${t.breakers} WHERE endpoint = $1 AND type = $2`;
+            tx.later({ text: forget, values: [endpoint, type] });
+          }
           const by = author(tx);
           const pause = pauseOf(row);
           if (hasEnded(pause, by.now)) return null;

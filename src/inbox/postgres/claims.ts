@@ -2,11 +2,22 @@ import { InboxUnavailableError } from '../../errors.ts';
 import type { EventKey } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
 import { isRunning, planSettle, withTimes } from '../rules/attempt.ts';
-import { ClaimPlan, leaseOf, planOne, leasesOf, planLeases, type NumberedClaim } from '../rules/claim.ts';
+import { probeBegun } from '../rules/breakers.ts';
+import {
+  ClaimPlan,
+  leaseOf,
+  markedAs,
+  planOne,
+  probesFor,
+  leasesOf,
+  planLeases,
+  type NumberedClaim,
+} from '../rules/claim.ts';
 import { eventsToUnpark } from '../rules/entity-order.ts';
+import { isPaused, type EndpointType } from '../rules/pauses.ts';
 import { seenSince } from '../rules/processors.ts';
 import { RateLimits } from '../rules/rates.ts';
-import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
+import type { Candidate, ClaimState, DueEvent, NewLease, Store as RuleStore } from '../rules/store.ts';
 import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, TellCrashed, Settlement } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable } from './driver/faults.ts';
@@ -30,8 +41,9 @@ export async function claimDue(
   const claimed = await inSteps(store, asked, tell, async (place, before, crashed, later) => {
     const state = await startClaim(place, before, crashed);
     if (state === 'more') return 'more';
+    const probes = await lockedProbes(place, state, before);
     const { request, rates } = await withRates(place, before, later);
-    const plan = new ClaimPlan(request, limit, state, rates);
+    const plan = new ClaimPlan(request, limit, state, { rates, probes });
     const claimed: ClaimedEvent[] = [];
     for (let due = plan.toLoad(); due !== null; due = plan.toLoad()) {
       const found = await place.due(due);
@@ -67,6 +79,16 @@ function withKeys<T>(byType: Readonly<Record<string, T>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(byType).map(([type, value]) => [toKey(type), value]));
 }
 
+/** Without an open breaker, no statement. */
+async function lockedProbes(
+  place: AsyncStore,
+  state: ClaimState,
+  request: NumberedClaim,
+): Promise<readonly EndpointType[]> {
+  const ready = probesFor(state, request);
+  return ready.length === 0 ? [] : place.lockProbes(ready);
+}
+
 export async function claimByKey(
   store: Store,
   key: EventKey,
@@ -79,14 +101,22 @@ export async function claimByKey(
     if (state === 'more') return 'more';
     const event = await place.eventToRun(key);
     // A type may have been paused while this claim waited for the slot of its event.
-    const decision = planOne(event, before, (await place.claimState()).pauses);
+    const now = await place.claimState();
+    let decision = planOne(event, before, now.pauses);
+    const probes = decision === 'probe' ? await lockedProbes(place, now, before) : [];
+    if (decision === 'probe' && (event === undefined || !isPaused(probes, event))) decision = 'busy';
     isBusy = decision === 'busy';
-    if (event === undefined || decision !== 'run') return [];
+    if (event === undefined || decision === 'busy' || decision === 'settled') return [];
     const { request, rates } = await withRates(place, { ...before, endpoints: [key.endpoint] }, later);
     const limits = new RateLimits(request, rates);
     isBusy = !limits.take({ ...event, type: keyOrNull(event.type) });
     await place.apply(limits.begun());
-    return isBusy ? [] : give(place, [event], leaseOf(request, { exclusive: false }));
+    const isProbe = decision === 'probe' && event.type !== null && !isBusy;
+    if (isProbe)
+      await place.apply([{ kind: 'probe begun', probe: probeBegun({ ...event, type: event.type }, request) }]);
+    return isBusy
+      ? []
+      : give(place, [{ ...event, ...(isProbe && { isProbe }) }], leaseOf(request, { exclusive: false }));
   });
   return claimed ?? (isBusy ? 'busy' : 'settled');
 }
@@ -113,12 +143,12 @@ async function startClaim(
 
 async function give(
   place: AsyncStore,
-  events: readonly (Candidate & { readonly isSuperseded: boolean })[],
+  events: readonly (Candidate & Pick<DueEvent, 'isSuperseded' | 'isProbe'>)[],
   lease: NewLease,
 ): Promise<readonly ClaimedEvent[]> {
   if (events.length === 0) return [];
   const leased = await place.lease(events, lease);
-  return leased.map((event, at) => ({ ...event, superseded: events[at]?.isSuperseded === true }));
+  return leased.map((event, at) => markedAs(event, events[at]));
 }
 
 /**

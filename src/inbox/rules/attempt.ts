@@ -14,6 +14,7 @@ import type {
 import type { Budget } from './budget.ts';
 import type { Counting } from './counted.ts';
 import { eventsToUnpark, nextAfter } from './entity-order.ts';
+import { breakerReport } from './breakers.ts';
 import { pauseAsked } from './pauses.ts';
 import { fingerprintOf } from './error-groups.ts';
 import type { AttemptOutcome, Change, Ending, HeldEvent, NextInQueue, RunningEvent } from './store.ts';
@@ -35,7 +36,7 @@ export function planSettle(
     const { error, ...more } = settlement;
     const late: readonly Change[] = error === undefined ? [] : [{ kind: 'late error', lease, error, ...saidIn(more) }];
     if (event?.isProcessed !== true) return { result: false, changes: late };
-    return { result: true, changes: [...late, ...endLease(event)] };
+    return { result: true, changes: [...late, ...endLease(event), ...reported(event, settlement, now)] };
   }
   const ending = endingOf(settlement, now);
   if (!isRunning(event)) {
@@ -44,10 +45,17 @@ export function planSettle(
   const ranMs = settlement.outcome === 'interrupted' ? null : now - event.claimedAt;
   const { changes } = endAttempt(event, ending, now, { ranMs });
   const pause = pauseAsked(event, settlement, now);
+  const paused: readonly Change[] = pause === null ? [] : [{ kind: 'type paused', asked: pause }];
   return {
     result: event.hasEffect ? 'committed alone' : true,
-    changes: pause === null ? changes : [...changes, { kind: 'type paused', asked: pause }],
+    changes: [...changes, ...reported(event, settlement, now), ...paused],
   };
+}
+
+function reported(event: HeldEvent, settlement: Settlement, now: number): readonly Change[] {
+  const failed = settlement.outcome === 'retry' || settlement.outcome === 'dead' ? settlement.error.name : null;
+  const report = breakerReport(event, settlement.breaker, failed, now);
+  return report === null ? [] : [{ kind: 'attempt reported', report }];
 }
 
 /**

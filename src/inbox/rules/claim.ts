@@ -1,10 +1,11 @@
 import type { EventKey } from '../event.ts';
-import type { ClaimRequest, CrashedEvent, Lease, Scope, StartRequest } from '../work.ts';
+import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, Scope, StartRequest } from '../work.ts';
 import { crashEnding, endAttempt, endingOf, endLease } from './attempt.ts';
 import { Budget } from './budget.ts';
 import { mustWait } from './entity-order.ts';
 import { planBurst, quietOf, waitsForOther, type BurstStep } from './latest.ts';
-import { isPaused, lastingPauses } from './pauses.ts';
+import { probeBegun, readyToProbe } from './breakers.ts';
+import { isPaused, lastingPauses, type EndpointType, type StoredPause } from './pauses.ts';
 import { isInScope, seenSince } from './processors.ts';
 import { RateLimits, type StoredRate } from './rates.ts';
 import type {
@@ -18,6 +19,7 @@ import type {
   Ending,
   EventToRun,
   ExpiredEvent,
+  LeasedEvent,
   LeasesToEnd,
   NewLease,
   Queue,
@@ -120,18 +122,30 @@ export class ClaimPlan {
   readonly #state: ClaimState;
   readonly #room: Room;
   readonly #rates: RateLimits;
+  /** paused types of which the claim may take one event */
+  #toProbe: readonly EndpointType[];
+  readonly #probed: EndpointType[] = [];
   readonly #budget = new Budget();
   #claimed = 0;
   #parked = 0;
   #takesSuspects: boolean;
   #isDone = false;
 
-  constructor(request: NumberedClaim, limit: number, state: ClaimState, rates: readonly StoredRate[] = []) {
+  constructor(
+    request: NumberedClaim,
+    limit: number,
+    state: ClaimState,
+    {
+      rates = [],
+      probes = [],
+    }: { readonly rates?: readonly StoredRate[]; readonly probes?: readonly EndpointType[] } = {},
+  ) {
     this.#request = request;
     this.#limit = limit;
     this.#state = { ...state, pauses: lastingPauses(state.pauses, request.now) };
     this.#room = new Room(request);
     this.#rates = new RateLimits(request, rates);
+    this.#toProbe = probes;
     this.#takesSuspects = !state.isSuspectRunning;
   }
 
@@ -148,7 +162,7 @@ export class ClaimPlan {
       includeSuspects: this.#takesSuspects,
       // Twice as many after each round that only parked, so that a long queue does not take a round for each event.
       limit: Math.max(this.#limit - this.#claimed, this.#parked),
-      closed: [...this.#state.pauses, ...this.#rates.full],
+      closed: [...this.#state.pauses.filter((pause) => !isPaused(this.#toProbe, pause)), ...this.#rates.full],
       handledSince,
     };
   }
@@ -162,7 +176,10 @@ export class ClaimPlan {
   }
 
   begun(): readonly Change[] {
-    return this.#rates.begun();
+    const probes = this.#probed.map(
+      (lane) => ({ kind: 'probe begun', probe: probeBegun(lane, this.#request) }) as const,
+    );
+    return [...this.#rates.begun(), ...probes];
   }
 
   /** The events whose bursts `choose` needs, one of each burst. */
@@ -194,7 +211,9 @@ export class ClaimPlan {
     const entities = new Set<string>();
     let madeProgress = false;
     const take = (event: DueEvent): void => {
-      claimed.push(event);
+      const isProbe = isPaused(this.#state.pauses, event);
+      claimed.push(isProbe ? { ...event, isProbe } : event);
+      if (isProbe) this.#takeProbe(event);
       this.#claimed += 1;
       this.#room.take(event.type);
       this.#rates.take(event);
@@ -242,7 +261,8 @@ export class ClaimPlan {
   }
 
   #isFor(event: DueEvent): boolean {
-    return this.#room.isFor(event.type) && this.#rates.isFor(event);
+    const isOpen = !isPaused(this.#state.pauses, event) || isPaused(this.#toProbe, event);
+    return isOpen && this.#room.isFor(event.type) && this.#rates.isFor(event);
   }
 
   #planBurst(event: DueEvent, burst: Burst): BurstStep {
@@ -252,6 +272,12 @@ export class ClaimPlan {
     const step = planBurst(event, burst, quiet, { now, ordered }, this.#budget);
     if (step.kind !== 'supersede' || !isSuspect(burst.newest) || this.#takesSuspects) return step;
     return { ...step, runsNewest: false };
+  }
+
+  #takeProbe(event: DueEvent): void {
+    const isOther = (lane: EndpointType): boolean => !isPaused([lane], event);
+    this.#probed.push(...this.#toProbe.filter((lane) => !isOther(lane)));
+    this.#toProbe = this.#toProbe.filter(isOther);
   }
 }
 
@@ -270,6 +296,14 @@ function queueOf({ endpoint, entity }: Queue): string {
 
 function burstOf({ endpoint, entity, type }: DueEvent): string {
   return JSON.stringify([endpoint, entity, type]);
+}
+
+/** The types of which a claim may take one event, before another claim does. */
+export function probesFor(
+  { pauses }: ClaimState,
+  { now, ...scope }: Scope & Pick<ClaimRequest, 'now'>,
+): readonly StoredPause[] {
+  return readyToProbe(pauses, now).filter((pause) => isInScope(scope, pause));
 }
 
 export class Room {
@@ -311,19 +345,28 @@ export function leaseOf(
   return { now, until: now + leaseMs, claimNumber: number, ordered, exclusive };
 }
 
+export function markedAs(
+  event: LeasedEvent,
+  { isSuperseded, isProbe }: Partial<Pick<DueEvent, 'isSuperseded' | 'isProbe'>> = {},
+): ClaimedEvent {
+  return { ...event, superseded: isSuperseded === true, ...(isProbe && { isProbe }) };
+}
+
 /** As inline mode asks: backoff, the one suspect at a time and older events of its entity do not matter. */
 export function planOne(
   event: EventToRun | undefined,
   { ordered, now, ...scope }: Scope & Pick<ClaimRequest, 'ordered' | 'now'>,
   pauses: ClaimState['pauses'],
-): 'run' | 'busy' | 'settled' {
+): 'run' | 'probe' | 'busy' | 'settled' {
   if (event === undefined || event.isPruned || event.isInvalid) return 'settled';
   if (event.state === 'processed' || event.state === 'discarded' || !isInScope(scope, event)) return 'settled';
   if (event.state === 'processing') return 'busy';
   // Nobody resumes a type that a handler paused, so the service has to send the event again.
   const pause = lastingPauses(pauses, now).find((each) => isPaused([each], event));
-  if (pause !== undefined) return pause.until === undefined ? 'settled' : 'busy';
-  return ordered && event.entity !== null && event.hasLease ? 'busy' : 'run';
+  if (pause?.until === undefined && pause !== undefined) return 'settled';
+  if (ordered && event.entity !== null && event.hasLease) return 'busy';
+  if (pause === undefined) return 'run';
+  return readyToProbe([pause], now).length > 0 ? 'probe' : 'busy';
 }
 
 export function isSuspect({ crashes }: Pick<Candidate, 'crashes'>): boolean {

@@ -19,8 +19,10 @@ export interface StoredPause extends EndpointType {
   readonly since: Date;
   readonly actor: string;
   readonly reason: string | null;
-  /** When the pause ends by itself. Only a handler's pause does. */
+  /** When a handler's pause ends by itself, or when an open breaker lets the next event probe. */
   readonly until?: Date;
+  /** Failures in a row that opened a breaker. Such a pause ends with a success or by an operator. */
+  readonly failures?: number;
 }
 
 /** A handler's pause, with times of the database's clock. */
@@ -35,11 +37,12 @@ export interface PauseRow extends EndpointType {
   readonly actor: string;
   readonly reason: string | null;
   readonly until_ms: number | null;
+  readonly failures: number | null;
 }
 
-export const PAUSE_COLUMNS = 'endpoint, type, since_ms, actor, reason, until_ms';
+export const PAUSE_COLUMNS = 'endpoint, type, since_ms, actor, reason, until_ms, failures';
 
-export function pauseOf({ endpoint, type, since_ms, actor, reason, until_ms: until }: PauseRow): StoredPause {
+export function pauseOf({ endpoint, type, since_ms, actor, reason, until_ms: until, failures }: PauseRow): StoredPause {
   return {
     endpoint,
     type,
@@ -47,21 +50,24 @@ export function pauseOf({ endpoint, type, since_ms, actor, reason, until_ms: unt
     actor,
     reason,
     ...(until !== null && { until: new Date(until) }),
+    ...(failures !== null && { failures }),
   };
 }
 
-interface Write {
+export interface Write {
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
-export function pauseWrite(pauses: string, { endpoint, type, since, actor, reason, until }: StoredPause): Write {
+export function pauseWrite(pauses: string, pause: StoredPause): Write {
+  const { endpoint, type, since, actor, reason, until, failures = null } = pause;
   return {
     text: `
-      INSERT INTO ${pauses} (${PAUSE_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)
+      INSERT INTO ${pauses} (${PAUSE_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)
       ON CONFLICT (endpoint, type) DO UPDATE SET
-        since_ms = excluded.since_ms, actor = excluded.actor, reason = excluded.reason, until_ms = excluded.until_ms`,
-    values: [endpoint, type, since.getTime(), actor, reason, until?.getTime() ?? null],
+        since_ms = excluded.since_ms, actor = excluded.actor, reason = excluded.reason, until_ms = excluded.until_ms,
+        failures = excluded.failures`,
+    values: [endpoint, type, since.getTime(), actor, reason, until?.getTime() ?? null, failures],
   };
 }
 
@@ -70,8 +76,8 @@ export function lastingPauses<Pause extends StoredPause>(pauses: readonly Pause[
   return pauses.filter((pause) => !hasEnded(pause, now));
 }
 
-export function hasEnded({ until }: StoredPause, now: number): boolean {
-  return until !== undefined && until.getTime() <= now;
+export function hasEnded({ until, failures }: StoredPause, now: number): boolean {
+  return until !== undefined && failures === undefined && until.getTime() <= now;
 }
 
 /** An index holds a type with its endpoint. */
@@ -114,14 +120,15 @@ export function pauseAsked(
   now: number,
 ): AskedPause | null {
   if (!('pauseUntil' in settlement) || settlement.pauseUntil === undefined || settlement.pauseUntil <= now) return null;
-  if (!isName(type, LONGEST_OF_LANE.type)) return null;
+  if (type === null || !isLane({ endpoint, type })) return null;
   const { error, pauseUntil: until } = settlement;
   const reason = error.message.trim().slice(0, REASON_CHARACTERS).toWellFormed();
   return { endpoint, type, now, until, reason: reason === '' ? null : reason };
 }
 
 /**
- * An operator's pause stays, and of two pauses by handlers, the one with the later end.
+ * An operator's pause stays, and of two pauses by handlers, the one with the later end. An open breaker stays open, and
+ * probes later.
  *
  * @returns `null` if the known pause stays
  */
@@ -132,6 +139,7 @@ export function planHandlersPause(
   if (known !== null && known.until === undefined) return null;
   if (known?.until !== undefined && known.until.getTime() >= until) return null;
   const isNew = known === null || hasEnded(known, now);
+  if (known?.failures !== undefined) return { pause: { ...known, until: new Date(until) }, isNew };
   const since = isNew ? new Date(now) : known.since;
   return { pause: { endpoint, type, since, actor: BY_HANDLER, reason, until: new Date(until) }, isNew };
 }
@@ -144,12 +152,23 @@ export function handlersPauseWrites(
 ): readonly Write[] {
   const plan = planHandlersPause(known, asked);
   if (plan === null) return [];
-  const { endpoint, type, now, until, reason } = asked;
-  const text = `INSERT INTO ${t.audit} (at_ms, actor, via, act, reason, filter, counts) VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+  const { now, until, reason } = asked;
   const counts = { seconds: Math.ceil((until - now) / 1_000) };
-  const facts = [JSON.stringify({ endpoint, type }), JSON.stringify(counts)];
-  const line = { text, values: [now, BY_HANDLER, 'code', 'pause', reason, ...facts] };
+  const line = auditLine(t.audit, { act: 'pause', actor: BY_HANDLER, reason, now }, asked, counts);
   return [pauseWrite(t.pauses, plan.pause), ...(plan.isNew ? [line] : [])];
+}
+
+export function auditLine(
+  audit: string,
+  { act, actor, reason, now }: Pick<Author, 'actor' | 'reason' | 'now'> & { readonly act: 'pause' | 'resume' },
+  { endpoint, type }: EndpointType,
+  counts: Readonly<Record<string, number>>,
+): Write {
+  const facts = [JSON.stringify({ endpoint, type }), JSON.stringify(counts)];
+  return {
+    text: `INSERT INTO ${audit} (at_ms, actor, via, act, reason, filter, counts) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    values: [now, actor, 'code', act, reason, ...facts],
+  };
 }
 
 /** A paused type keeps its pause, with the operator and the reason. An operator's pause replaces a handler's. */
@@ -174,6 +193,10 @@ export function assertLane({ endpoint, type }: EndpointType): void {
     if (isName(name, longest)) continue;
     throw new ConfigurationError('INVALID_OPTION', `${what} must be a name of 1 to ${longest} characters.`);
   }
+}
+
+export function isLane({ type }: EndpointType): boolean {
+  return isName(type, LONGEST_OF_LANE.type);
 }
 
 function isName(name: unknown, longest: number): name is string {

@@ -1,6 +1,7 @@
 import type { Instant } from '../../events/instant.ts';
 import type { DeadReason, EventKey, EventState } from '../event.ts';
-import type { AskedPause, ClosedLane, StoredPause } from '../rules/pauses.ts';
+import type { BreakerReport, ProbeBegun } from './breakers.ts';
+import type { AskedPause, ClosedLane, EndpointType, StoredPause } from '../rules/pauses.ts';
 import type { RatesAsked, StoredRate } from '../rules/rates.ts';
 import type {
   Attempt,
@@ -39,6 +40,8 @@ export interface Store<M extends Mode> {
   claimState(): Answer<M, ClaimState>;
   /** Of all endpoints with due events for `*`. The caller waits for no other lock while it holds theirs. */
   rates(request: RatesAsked): Answer<M, readonly StoredRate[]>;
+  /** Those of these open breakers of which this claim may take a probe. */
+  lockProbes(pauses: readonly StoredPause[]): Answer<M, readonly EndpointType[]>;
   /** The longest due first. Leaves out parked events and closed lanes. */
   due(request: DueAsked): Answer<M, DueEvents>;
   /** Returns as many, in their order. The caller holds the slots of the events. */
@@ -170,6 +173,7 @@ export interface WaitingEvent extends SizedEvent {
 }
 
 export interface DueEvent extends Candidate {
+  readonly isProbe?: true;
   /** the handler of an event of this entity may be running */
   readonly hasLease: boolean;
   readonly front: Front | undefined;
@@ -261,7 +265,10 @@ export type Change =
   | { readonly kind: 'type paused'; readonly asked: AskedPause }
   /** deletes the pauses whose end has passed */
   | { readonly kind: 'pauses ended'; readonly now: number }
-  | { readonly kind: 'attempts begun'; readonly rate: StoredRate };
+  | { readonly kind: 'attempts begun'; readonly rate: StoredRate }
+  /** for the breaker of its type */
+  | { readonly kind: 'attempt reported'; readonly report: BreakerReport }
+  | { readonly kind: 'probe begun'; readonly probe: ProbeBegun };
 
 export type NewStep = Pick<DoneStep, 'name' | 'result'>;
 

@@ -4,7 +4,7 @@ import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/rules/waiting.ts';
 import { heldUp, type HeldUpLanes, heldUpInWords } from '../../ops/pauses.ts';
 import type { Unhandled } from '../../ops/watch.ts';
-import { bounded } from '../../ops/words/format.ts';
+import { bounded, plural } from '../../ops/words/format.ts';
 import { blockerInWords, waitInBrief, waitInWords } from '../../ops/words/event-words.ts';
 import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import type { Visit } from '../visit.ts';
@@ -38,12 +38,13 @@ export function TypeAt({ of: { type, endpoint } }: { readonly of: Pick<Pause, 't
   );
 }
 
-export function Until({ pause: { until }, now }: { readonly pause: Pause; readonly now: Date }) {
+export function Until({ pause: { until, failures }, now }: { readonly pause: Pause; readonly now: Date }) {
   if (until === undefined) return <></>;
+  const words = failures === undefined ? 'until' : `after ${plural(failures, 'failure')} in a row, next attempt from`;
   return (
     <>
       {' '}
-      until <Time at={until} now={now} />
+      {words} <Time at={until} now={now} />
     </>
   );
 }

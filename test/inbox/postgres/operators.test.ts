@@ -1,5 +1,5 @@
 /** These suites need only an inbox. */
-import { describe } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { testAudit } from '../../ops/audit.conformance.ts';
 import { testFindingByText } from '../../ops/find-by-text.conformance.ts';
 import { testFinding } from '../../ops/find.conformance.ts';
@@ -10,9 +10,12 @@ import { testStoredEvents } from '../../ops/stored-events.conformance.ts';
 import { testSummaries } from '../../ops/summary.conformance.ts';
 import { testTraffic } from '../../ops/traffic.conformance.ts';
 import { testWaits } from '../../ops/waits.conformance.ts';
+import { testBreakers } from '../../processing/breakers.conformance.ts';
 import { testHandlersPause } from '../../processing/handlers-pause.conformance.ts';
 import { testSupersededEvents } from '../../ops/superseded-events.conformance.ts';
 import { testManyLanes } from '../../processing/many-lanes.conformance.ts';
+import { orderEvent, store } from '../../helpers/order-event.ts';
+import { START } from '../../helpers/virtual-clock.ts';
 import { closedAfter, operatedInboxes, searchedSchema } from './operators.ts';
 
 const schema = operatedInboxes();
@@ -56,4 +59,26 @@ describe('a handler pauses its type, in Postgres:', () => {
 
 describe('superseded events in Postgres:', () => {
   testSupersededEvents(opened);
+});
+
+describe('the breaker of a type, in Postgres:', () => {
+  testBreakers(opened);
+
+  it('of several machines that claim at once, one begins the probe', async () => {
+    const first = await opened();
+    const machines = [first, ...Array.from({ length: 3 }, () => closedAfter(schema().join()))];
+    const request = { endpoints: '*', types: '*', ordered: true, leaseMs: 60_000 } as const;
+    await store(first, ...Array.from({ length: 12 }, (_, n) => orderEvent(`evt_${n}`)));
+    const failing = (now: number, isProbe: boolean) => {
+      const error = { name: 'Error', message: 'down', stack: null };
+      return { outcome: 'retry', error, dueAt: now, breaker: { limit: 1, probeMs: 1_000, isProbe } } as const;
+    };
+    const [one] = await first.claim({ ...request, now: START }, 1);
+    if (one !== undefined) await first.settle(one.lease, failing(START, false), START);
+    for (let now = START + 1_000; now < START + 25_000; now += 1_000) {
+      const claimed = (await Promise.all(machines.map((inbox) => inbox.claim({ ...request, now }, 5)))).flat();
+      expect(claimed).toHaveLength(1);
+      for (const { lease } of claimed) await first.settle(lease, failing(now, true), now);
+    }
+  });
 });

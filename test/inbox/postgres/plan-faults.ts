@@ -9,6 +9,7 @@ const SMALL = new Set<string>([
   'processors',
   'pauses',
   'rates',
+  'breakers',
   'acknowledged',
   'clock',
   'progress',

@@ -290,6 +290,24 @@ async function beginRated(world: World): Promise<SimulatedProcess> {
   return worker;
 }
 
+export const brokenProvider: DirectedHistory = {
+  name: 'a provider is down: two processes open a breaker, one dies as it probes, and the provider is back',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('breaking');
+    world.start('breaking');
+    for (let n = 0; n < 6; n += 1) world.service.sendNew(content, ['fail', 'fail', 'succeed'], web);
+    await world.advance(10_000);
+    world.service.sendNew(content, ['kill the process'], web);
+    await world.advance(20_000);
+    worker.close();
+    await world.advance(MINUTE);
+    world.start('breaking');
+    for (let n = 0; n < 4; n += 1) world.service.sendNew(content, [], web);
+    await world.advance(5 * MINUTE);
+  },
+};
+
 export const ofAnother: DirectedHistory = {
   name: 'what was processed gets old while only another endpoint has a worker',
   async happen(world) {
@@ -412,4 +430,5 @@ export const directedHistories = [
   pausedAndSetBack,
   rated,
   ratedAndSetBack,
+  brokenProvider,
 ] as const;

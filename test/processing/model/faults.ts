@@ -1,3 +1,4 @@
+import type { BreakerEnd } from '../../../src/inbox/work.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { Lease, Rate, Settlement } from '../../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, PRESENT_MS } from '../../../src/inbox/rules/processors.ts';
@@ -342,6 +343,35 @@ function settlesAs(change: (settlement: Extract<Settlement, { outcome: 'retry' }
     ...inbox,
     settle: (lease, settlement, now) =>
       inbox.settle(lease, settlement.outcome === 'retry' ? change(settlement) : settlement, now),
+  });
+}
+
+/** A breaker that opens only after very many failures, or that a success does not close. */
+export function neverOpens(): Mutation {
+  return reportsAs((breaker) => ({ ...breaker, limit: 1_000 }));
+}
+
+export function neverCloses(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    settle: (lease, { breaker, ...settlement }, now) =>
+      inbox.settle(
+        lease,
+        settlement.outcome === 'processed' || !breaker ? settlement : { ...settlement, breaker },
+        now,
+      ),
+  });
+}
+
+export function probesLater(): Mutation {
+  return reportsAs((breaker) => ({ ...breaker, probeMs: 24 * 60 * 60_000 }));
+}
+
+function reportsAs(change: (breaker: BreakerEnd) => BreakerEnd): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    settle: (lease, { breaker, ...settlement }, now) =>
+      inbox.settle(lease, breaker === undefined ? settlement : { ...settlement, breaker: change(breaker) }, now),
   });
 }
 

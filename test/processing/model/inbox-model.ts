@@ -211,6 +211,7 @@ export class InboxModel {
     );
     if (event === undefined) return;
     this.waiting.written(now);
+    this.waiting.breakers.ended(event, settlement, now);
     switch (settlement.outcome) {
       case 'processed':
         this.#count('processing → processed');

@@ -1,6 +1,7 @@
 import { LOST } from '../../../src/inbox/postgres/sql/records.ts';
 import {
   besideItsEntity,
+  brokenProvider,
   burst,
   burstOfAll,
   deploy,
@@ -197,6 +198,9 @@ export const mutants: readonly Mutant[] = [
     history: pausedType,
     begin: faults.countsPauses,
   },
+  { name: 'a breaker never opens', breaks: ['a paused type waits'], history: brokenProvider, begin: faults.neverOpens },
+  { name: 'a breaker never closes', breaks: ['nothing stuck'], history: brokenProvider, begin: faults.neverCloses },
+  { name: 'a breaker probes too late', breaks: ['nothing stuck'], history: brokenProvider, begin: faults.probesLater },
   { name: 'a rate is not kept', breaks: ['a type keeps its rate'], history: rated, begin: faults.noRate },
   {
     name: 'each process keeps a rate alone',

@@ -9,6 +9,7 @@ import {
   type Worker,
 } from './model-event.ts';
 import { HandledTypes } from './handled-types.ts';
+import { TypeBreakers } from './type-breakers.ts';
 import { TypePauses } from './type-pauses.ts';
 import { TypeRates } from './type-rates.ts';
 import { must } from './violation.ts';
@@ -32,6 +33,7 @@ export class Waiting {
   readonly #clock: Clocks;
   readonly #handledTypes = new HandledTypes();
   readonly pauses = new TypePauses();
+  readonly breakers = new TypeBreakers();
   readonly rates = new TypeRates();
   /** the clock was set back since somebody claimed */
   #isSetBack = false;
@@ -75,6 +77,7 @@ export class Waiting {
     const isDue = event.state === 'pending' && this.#isDue(event, claim.now);
     must(isDue, 'the store agrees with the model', say('it is not due'));
     must(!this.pauses.mustWait(event, claim.now), 'a paused type waits', say('its type is paused'));
+    must(!this.breakers.mustWait(event, claim.now), 'a paused type waits', say('its breaker is open'));
     must(isOf(event, claim), 'only its own endpoint', say('it belongs to another endpoint'));
     must(isHandled(event, claim), 'the store agrees with the model', say('nobody there handles it'));
     const leased = this.#ofEntity(event).find(holds);
@@ -83,6 +86,7 @@ export class Waiting {
     must(older === undefined, 'order within an entity', say(`${older?.name} is older and waits`));
     const suspect = event.crashes > 0 ? this.#runningSuspect(holds) : undefined;
     must(suspect === undefined, 'suspects run one at a time', say(`${suspect?.name} runs as a suspect`));
+    this.breakers.claimed(event, claim.now);
     this.rates.begun(event, claim, claim.now);
   }
 
@@ -105,7 +109,7 @@ export class Waiting {
   next(claim: Claim): ModelEvent | undefined {
     return this.#events.find((event) => {
       if (event.state !== 'pending' || event.dueAt > claim.now || !isHandled(event, claim)) return false;
-      if (this.pauses.mayWait(event, claim.now)) return false;
+      if (this.pauses.mayWait(event, claim.now) || this.breakers.mayWait(event, claim.now)) return false;
       if (this.rates.mayWait(event, claim, { now: claim.now, passed: this.#clock.passed })) return false;
       if (event.crashes > 0 && this.#runningSuspect(mayHold) !== undefined) return false;
       return !this.#ofEntity(event).some((other) => mayHold(other) || waitsBefore(other, event));

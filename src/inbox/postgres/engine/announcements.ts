@@ -170,7 +170,7 @@ function lastSeen(t: Reading['t'], type: string): string {
 function typeFacts(t: Reading['t'], type: string, since = '0'): string {
   return `${lastSeen(t, type)}, EXISTS (
     SELECT 1 FROM ${t.pauses}
-    WHERE endpoint = named.endpoint AND type = ${type} AND (until_ms IS NULL OR until_ms > ${since})
+    WHERE endpoint = named.endpoint AND type = ${type} AND (until_ms IS NULL OR failures IS NOT NULL OR until_ms > ${since})
   ) AS "isPaused"`;
 }
 

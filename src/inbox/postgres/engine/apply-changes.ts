@@ -1,6 +1,14 @@
 import { countChange, logColumn } from '../../rules/attempt.ts';
 import { supersededBy } from '../../rules/latest.ts';
-import { handlersPauseWrites, PAUSE_COLUMNS, pauseOf, type PauseRow } from '../../rules/pauses.ts';
+import { breakerWrites } from '../../rules/breakers.ts';
+import {
+  handlersPauseWrites,
+  PAUSE_COLUMNS,
+  pauseOf,
+  type PauseRow,
+  type StoredPause,
+  type EndpointType,
+} from '../../rules/pauses.ts';
 import { rateWrite } from '../../rules/rates.ts';
 import type { Change, RunningEvent } from '../../rules/store.ts';
 import { contentColumns } from '../sql/records.ts';
@@ -57,19 +65,36 @@ export async function applyChanges(transaction: Transaction, changes: readonly C
 
 /** A claim that deletes pauses does not wait for one that is being written. */
 async function pauseTypes({ session, t }: Transaction, changes: readonly Change[]): Promise<void> {
+  // The name of a long type is not known here, and too long for a pause.
   const asked = changes.flatMap((change) =>
-    // The name of a long type is not known here, and too long for a pause.
     change.kind === 'type paused' && !isHash(change.asked.type) ? [change.asked] : [],
   );
-  if (asked.length > 0) await session.exec(`LOCK TABLE ${t.pauses} IN SHARE ROW EXCLUSIVE MODE`);
-  for (const each of asked) {
+  const reports = changes.flatMap((change) =>
+    change.kind === 'attempt reported' && !isHash(change.report.type) ? [change.report] : [],
+  );
+  const known = async ({ endpoint, type }: EndpointType): Promise<StoredPause | null> => {
     const text = `SELECT ${PAUSE_COLUMNS} FROM ${t.pauses} WHERE endpoint = $1 AND type = $2`;
-    const row = await session.row<PauseRow>(text, [each.endpoint, each.type]);
-    for (const write of handlersPauseWrites(t, row === undefined ? null : pauseOf(row), each)) await session.run(write);
+    const row = await session.row<PauseRow>(text, [endpoint, type]);
+    return row === undefined ? null : pauseOf(row);
+  };
+  if (asked.length + reports.length > 0) await session.exec(`LOCK TABLE ${t.pauses} IN SHARE ROW EXCLUSIVE MODE`);
+  for (const report of reports) {
+    const text = `SELECT failures FROM ${t.breakers} WHERE endpoint = $1 AND type = $2`;
+    const row = await session.row<{ failures: number }>(text, [report.endpoint, report.type]);
+    const before = { failures: row?.failures ?? 0, pause: await known(report) };
+    for (const write of breakerWrites(t, before, report)) await session.run(write);
+  }
+  for (const each of asked) {
+    for (const write of handlersPauseWrites(t, await known(each), each)) await session.run(write);
   }
   for (const change of changes) {
+    if (change.kind === 'probe begun') {
+      const { endpoint, type, until } = change.probe;
+      const text = `UPDATE ${t.pauses} SET until_ms = $3 WHERE endpoint = $1 AND type = $2`;
+      await session.run(text, [endpoint, type, until]);
+    }
     if (change.kind !== 'pauses ended') continue;
-    const ended = `SELECT endpoint, type FROM ${t.pauses} WHERE until_ms <= $1 FOR UPDATE SKIP LOCKED`;
+    const ended = `SELECT endpoint, type FROM ${t.pauses} WHERE until_ms <= $1 AND failures IS NULL FOR UPDATE SKIP LOCKED`;
     await session.run(`DELETE FROM ${t.pauses} WHERE (endpoint, type) IN (${ended})`, [change.now]);
   }
 }

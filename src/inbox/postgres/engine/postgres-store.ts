@@ -1,5 +1,5 @@
 import { isCommittedAlone, foundCrash, type FoundCrash } from '../../rules/attempt.ts';
-import { pauseOf, type PauseRow } from '../../rules/pauses.ts';
+import { pauseOf, type EndpointType, type PauseRow, type StoredPause } from '../../rules/pauses.ts';
 import { latestTime, setBackBy } from '../../rules/claim.ts';
 import {
   NOTHING_NEXT,
@@ -43,6 +43,7 @@ export function postgresStore(transaction: Transaction): Store<'async'> {
     startClaim: (request) => startClaim(transaction, request),
     claimState: () => claimState(transaction),
     rates: (request) => lockedRates(transaction, request),
+    lockProbes: (pauses) => lockProbes(transaction, pauses),
     due: (request) => dueEvents(transaction, request),
     bursts: (events, request) => loadBursts(transaction, events, request),
     nextInQueues: (queues, handledSince) => nextInQueues(transaction, queues, handledSince),
@@ -355,4 +356,23 @@ async function followClock({ session, t, moves }: Transaction, now: number, leas
   );
   await session.run(`UPDATE ${t.clock} SET latest_ms = $1`, [latestTime(0, now)]);
   return false;
+}
+
+/**
+ * The lock of the table comes first: a settlement that has it may wait for a row. A type whose probe another claim is
+ * taking is left out.
+ */
+async function lockProbes(
+  { session, t }: Transaction,
+  pauses: readonly StoredPause[],
+): Promise<readonly EndpointType[]> {
+  await session.exec(`LOCK TABLE ${t.pauses} IN ROW EXCLUSIVE MODE`);
+  const select = `SELECT 1 FROM ${t.pauses} WHERE endpoint = $1 AND type = $2 AND failures IS NOT NULL AND until_ms = $3
+    FOR UPDATE SKIP LOCKED`;
+  const locked: EndpointType[] = [];
+  for (const { endpoint, type, until } of pauses) {
+    const row = await session.row(select, [endpoint, type, until?.getTime() ?? 0]);
+    if (row !== undefined) locked.push({ endpoint, type });
+  }
+  return locked;
 }

@@ -32,6 +32,7 @@ export const tableNames = [
   'marks',
   'event_acts',
   'pauses',
+  'breakers',
   'rates',
   'acknowledged',
 ] as const;

@@ -2,6 +2,7 @@ import type { SyncStore } from '../../queue-operations.ts';
 import { isCommittedAlone, foundCrash, countChange, logColumn } from '../../rules/attempt.ts';
 import { OTHERS_TO_LOAD, othersOf, supersededBy } from '../../rules/latest.ts';
 import { isAmong } from '../../rules/processors.ts';
+import { breakerWrites } from '../../rules/breakers.ts';
 import { handlersPauseWrites, isPaused, openLanes, pausesIn } from '../../rules/pauses.ts';
 import { rateOf, ratesIn, rateWrite } from '../../rules/rates.ts';
 import {
@@ -68,6 +69,7 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
     newestSeq: () => newestSeq(database),
     indexNew: (now, upTo) => indexNew(statements, now, upTo),
     claimState,
+    lockProbes: (types) => types,
     rates({ endpoints: asked, types }) {
       const endpoints = readyEndpoints(statements, asked);
       return ratesIn(endpoints, types, queue.rates.all({ endpoints: JSON.stringify(endpoints) }).map(rateOf));
@@ -137,7 +139,7 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
   };
 }
 
-const PAUSE_TABLES = { pauses: 'hookbox_pauses', audit: 'hookbox_audit' };
+const PAUSE_TABLES = { pauses: 'hookbox_pauses', breakers: 'hookbox_breakers', audit: 'hookbox_audit' };
 
 function apply(statements: NamedStatements, change: Change): void {
   const { database, moves, queue } = statements;
@@ -199,6 +201,17 @@ function apply(statements: NamedStatements, change: Change): void {
       for (const each of handlersPauseWrites(PAUSE_TABLES, known, change.asked)) write(database, each);
       break;
     }
+    case 'attempt reported': {
+      const { report } = change;
+      const { endpoint, type } = report;
+      const failures = queue.failuresInARow.get({ endpoint, type })?.failures ?? 0;
+      const pause = pausesOf(statements).find((each) => isPaused([each], report)) ?? null;
+      for (const each of breakerWrites(PAUSE_TABLES, { failures, pause }, report)) write(database, each);
+      break;
+    }
+    case 'probe begun':
+      queue.beginProbe.run({ ...change.probe });
+      break;
     case 'pauses ended':
       queue.endPauses.run({ now: change.now });
       break;

@@ -342,7 +342,11 @@ function prepareQueueStatements(database: SqliteDatabase) {
     movePauses: prepare(
       "UPDATE hookbox_pauses SET until_ms = max(:now, until_ms - :back) WHERE endpoint >= '' AND until_ms > :now",
     ),
-    endPauses: prepare("DELETE FROM hookbox_pauses WHERE endpoint >= '' AND until_ms <= :now"),
+    endPauses: prepare("DELETE FROM hookbox_pauses WHERE endpoint >= '' AND until_ms <= :now AND failures IS NULL"),
+    beginProbe: prepare('UPDATE hookbox_pauses SET until_ms = :until WHERE endpoint = :endpoint AND type = :type'),
+    failuresInARow: prepare<{ failures: number }>(
+      'SELECT failures FROM hookbox_breakers WHERE endpoint = :endpoint AND type = :type',
+    ),
     startMoving: prepare(`
       UPDATE hookbox_clock SET latest_ms = :latest, back_ms = :back, endpoint = NULL, due_ms = 0, seq = 0 WHERE id = 1
     `),

@@ -99,7 +99,8 @@ const PROCESSED = { outcome: 'processed' } as const;
 function isPlainEnd(move: Move): move is Move & { readonly given: MoveGiven<'settle'> } {
   if (move.name !== 'settle') return false;
   const [, settlement] = move.given as MoveGiven<'settle'>;
-  return settlement.outcome === 'processed' && settlement.skipped === undefined && settlement.log === undefined;
+  const { outcome, log, breaker } = settlement;
+  return outcome === 'processed' && settlement.skipped === undefined && log === undefined && breaker === undefined;
 }
 
 function isPackedEnd(move: PackedEvent | PackedEnd): move is PackedEnd {
