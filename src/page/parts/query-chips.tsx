@@ -2,7 +2,6 @@ import type { EventFilter } from '../../inbox/operator/search.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { bounded, shortTime, timestamp } from '../../ops/words/format.ts';
 import { parseDuration } from '../../ops/words/read-time.ts';
-import { oneLine } from '../../printable.ts';
 import type { Visit } from '../visit.ts';
 import { hrefOf, LABELS, TIMES } from './filter-fields.ts';
 import { GroupName } from './filter-words.tsx';
@@ -110,7 +109,8 @@ export function FilterChips({ visit, fields, filter }: ChipParts) {
         const label = name === 'id' ? 'event id' : (LABELS.get(name) ?? name);
         return (
           <li>
-            <a class="chip" href={without(field)} aria-label={`Remove ${label} ${oneLine(value, 60)}`}>
+            <a class="chip" href={without(field)}>
+              <span class="unseen">Remove </span>
               <span class="muted">{label}</span> <span class="value">{shownValue(name, value, filter, visit)}</span>
               <Icon name="close" />
             </a>

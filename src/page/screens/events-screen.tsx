@@ -181,7 +181,10 @@ function nothingFits(
       {suggestions.length > 0 && <p id="suggestions">Did you mean {namesOf(suggestions, base)}?</p>}
       <p>
         <a class="button" href={eventsHref(base, { bodyText: reading.name })}>
-          Search bodies for “<Shortened text={reading.name} atMost={40} />”
+          <Icon name="search" />
+          <span>
+            Search bodies for “<Shortened text={reading.name} atMost={40} />”
+          </span>
         </a>
       </p>
       <p class="muted">Erased events are found only by their id.</p>

@@ -134,9 +134,9 @@ describe('the filter', () => {
         'dead-reason:failed merchant:mer_7 body.data.a:1 body.data.b:&quot;\\&quot;&gt;&quot; body:ada endpoint:b group:abc ' +
         'retrying:yes redelivered:no conflict:yes"',
     );
-    const chips = tagsOf(partOf(page, 'conditions')).filter(({ name }) => name === 'a');
-    expect(chips.map(({ attributes }) => attributes['aria-label'])).toContain('Remove type shop.own');
-    const removal = chips.find(({ attributes }) => attributes['aria-label'] === 'Remove type shop.own');
+    const chips = partOf(page, 'conditions').split('<li>');
+    const own = chips.find((chip) => textOf(chip).startsWith('Remove type shop.own'));
+    const removal = tagsOf(own ?? '').find(({ name }) => name === 'a');
     const left = new URL(removal?.attributes['href'] ?? '', 'http://shop.example').searchParams;
     expect([...left].length).toBe([...new URLSearchParams(QUERY)].length - 1);
     expect(left.getAll('type')).toEqual(['order.ready']);

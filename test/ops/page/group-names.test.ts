@@ -14,7 +14,7 @@ import { ago, htmlOf, stubVisit, summary } from './stub-visit.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 const ADA = { actor: 'ada', reason: 'the shop is up' };
-const chips = (html: string) => textIn(html, 'conditions');
+const chips = (html: string) => textIn(html, 'conditions').replaceAll('Remove ', '');
 
 describe('a group of errors is named by what they say', () => {
   test('in the words of a filter, in the audit and among bulk actions; its fingerprint stays in URLs', async () => {
