@@ -40,6 +40,8 @@ export interface BreakerEnd {
   readonly limit: number;
   readonly probeMs: number;
   readonly isProbe: boolean;
+  /** The attempt says nothing about the provider, so another event may probe. */
+  readonly isUnclear?: true;
 }
 
 /** By type; `'*'` for all types without their own handler together. */

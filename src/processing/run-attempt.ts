@@ -209,9 +209,16 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   async function run(event: WebhookEvent | UnknownEvent): Promise<AttemptEnd> {
     const thrown = await outcomeOf(event);
     conclude();
-    end ??= endOf(thrown);
+    end ??= withProbe(endOf(thrown));
     span?.end(spanEnd(end, log.logErrors));
     return end;
+  }
+
+  /** A probe that was interrupted, or whose event is at fault, lets another event probe. */
+  function withProbe(ended: AttemptEnd): AttemptEnd {
+    const { breaker: report } = forBreaker;
+    const isTold = ended.outcome === 'lost' || ended.outcome === 'committed alone' || ended.breaker !== undefined;
+    return isProbe && report !== undefined && !isTold ? { ...ended, breaker: { ...report, isUnclear: true } } : ended;
   }
 
   function endOf(thrown: Thrown | null): AttemptEnd {
@@ -262,7 +269,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     abandon() {
       conclude();
       void transactions.giveUp();
-      end ??= transactions.committed ? { outcome: 'committed' } : endOf({ error: controller.signal.reason });
+      end ??= transactions.committed ? { outcome: 'committed' } : withProbe(endOf({ error: controller.signal.reason }));
       span?.end(spanEnd(end, log.logErrors));
       return end;
     },

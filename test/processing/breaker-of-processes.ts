@@ -9,7 +9,7 @@ import { pausedTypes } from '../../src/ops/pauses.ts';
 import { bundledScript } from '../helpers/bundled-script.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
-import { BREAKER, HANDLE_MS, PROBE_TIMES } from './broken-provider.ts';
+import { BREAKER, PROBE_TIMES } from './broken-provider.ts';
 
 const EVENTS = 40;
 const PROCESSES = 4;
@@ -63,7 +63,8 @@ export async function probesOfProcesses(inbox: Inbox<never>, source: readonly st
   const untilKill = runs().length;
   await expect.poll(() => runs().length, closing).toBeGreaterThanOrEqual(untilKill + 2);
   const [afterKill = 0] = gaps(runs().slice(untilKill - 1));
-  expect(afterKill).toBeGreaterThanOrEqual(PROBE_TIMES.timeoutMs + PROBE_TIMES.leaseMs - HANDLE_MS);
+  // The prober may have begun somewhat after its claim.
+  expect(afterKill).toBeGreaterThanOrEqual((PROBE_TIMES.timeoutMs + PROBE_TIMES.leaseMs) * 0.8);
 
   become('up');
   const states = async () => (await inbox.list({ limit: EVENTS })).map(({ state }) => state);

@@ -135,6 +135,18 @@ export function testBreakers(open: () => Promise<Inbox>): void {
     await probeAt(inbox, START + PROBE_MS + 180_000);
   });
 
+  it.each<Settlement>([{ outcome: 'interrupted' }, { outcome: 'dead', reason: 'failed', error: DOWN }])(
+    'a probe that ends without an answer lets another event probe at once: %j',
+    async (end) => {
+      const inbox = await opened('three');
+      const at = START + PROBE_MS;
+      const probe = await probeAt(inbox, at);
+      const breaker = { limit: 2, probeMs: PROBE_MS, isProbe: true, isUnclear: true } as const;
+      expect(await settle(inbox, probe, { ...end, breaker }, at)).toBe(true);
+      await probeAt(inbox, at + 1);
+    },
+  );
+
   it('a probe is only taken by an event that may run now', async () => {
     const inbox = await open();
     await store(inbox, orderEvent('first', { order: 'ord_1' }), orderEvent('two'));

@@ -41,8 +41,12 @@ interface BreakerPlan {
  * prolongs the pause: other attempts began before. An operator's pause stays.
  */
 export function planBreaker({ failures: before, pause }: KnownBreaker, report: BreakerReport): BreakerPlan {
-  const { endpoint, type, now, failed, limit, probeMs, isProbe } = report;
+  const { endpoint, type, now, failed, limit, probeMs, isProbe, isUnclear } = report;
   const isOpen = pause?.failures !== undefined;
+  if (isUnclear) {
+    const next = isOpen && isProbe ? { ...pause, until: new Date(now) } : pause;
+    return { failures: before, pause: next, act: null };
+  }
   if (failed === null) return { failures: 0, pause: isOpen ? null : pause, act: isOpen ? 'resume' : null };
   const failures = before + 1;
   const isOperators = pause !== null && pause.until === undefined;
