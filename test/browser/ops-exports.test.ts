@@ -35,11 +35,14 @@ describe.each([
     const all = page.locator('#export-all').getByRole('link', { name: 'CSV for a spreadsheet' });
     expect(await idsIn(page, () => all.click())).toEqual(['evt_invalid', STOCK, ...GROUP].toSorted());
 
+    await page.locator('#export-all > summary').click();
+
     const group = groupOf(page, 'TypeError');
     await group.locator('summary').click();
     expect(await idsIn(page, () => group.getByRole('link', { name: 'readable JSON' }).click())).toEqual(
       [...GROUP].toSorted(),
     );
+    await group.locator('summary').click();
 
     for (const error of ['TypeError', '503']) await groupOf(page, error).getByRole('checkbox').check();
     await page.locator('#export-chosen > summary').click();
@@ -71,9 +74,9 @@ it('by the keyboard alone a group is exported, and those that are chosen', async
   await keyboard.press('j');
   await keyboard.press('x');
   await page.locator('#chosen-count').getByText('1 selected:').waitFor();
-  await tabTo(page, /^Export group: /);
+  await tabTo(page, /^Actions: TypeError/);
   await keyboard.press('Enter');
-  await tabTo(page, 'exact copy, which can be imported');
+  await tabTo(page, 'Export: exact copy, which can be imported');
   const exact = await idsIn(page, () => keyboard.press('Enter'));
   expect(exact).toEqual([...GROUP].toSorted());
   await tabTo(page, 'Export…');
@@ -97,6 +100,6 @@ it('groups stay chosen, and their menu open, when others die meanwhile', async (
   expect(await page.locator('#chosen-count').textContent()).toBe('1 selected:');
   const chosen = page.locator('#export-chosen').getByRole('button', { name: 'JSON' });
   expect(await idsIn(page, () => chosen.click())).toEqual([...GROUP, eventOf('ord_45', 'order.created')]);
-  for (const menu of await page.locator('#export-all > summary, #groups .export > summary').all()) await menu.click();
+  await group.locator('.menu > summary').click();
   expect(await looksFaults(page, 1280, 390)).toEqual([]);
 });

@@ -64,7 +64,7 @@ describe('an operator who is asked about an order', () => {
     await sees(page, WHY);
     await page.getByRole('link', { name: 'Dead events', exact: true }).click();
     const group = page.getByRole('row').filter({ hasText: 'TypeError' });
-    await group.getByRole('button', { name: 'Rerun group…' }).click();
+    await group.getByRole('button', { name: 'Rerun…' }).click();
     await sees(page, 'Will rerun 3 events');
     shop.mend();
     await page.getByRole('button', { name: 'Rerun 3 events' }).click();

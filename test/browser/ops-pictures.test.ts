@@ -53,10 +53,10 @@ async function takePictures(folder: string): Promise<ReadonlyMap<string, Buffer>
   await ada.open('/dead');
   await take('dead-events');
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
-  await group.getByRole('link', { name: 'show newest' }).click();
+  await group.getByRole('link', { name: 'Show newest event' }).click();
   await take('event');
   await page.goBack();
-  await group.getByRole('button', { name: 'Rerun group…' }).click();
+  await group.getByRole('button', { name: 'Rerun…' }).click();
   await take('bulk');
   await page.setViewportSize({ width: 375, height: 740 });
   await ada.open('/events?state=dead');

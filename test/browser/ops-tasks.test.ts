@@ -150,10 +150,10 @@ task('Discard a group of dead events.', async ({ page, does, sees }) => {
   expect(count).toBeGreaterThan(3);
   await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   const group = page.getByRole('row').filter({ hasText: 'TaxError' });
-  await does.click(group.getByRole('button', { name: 'Discard group…' }));
+  await does.click(group.locator('.menu > summary'));
+  await does.click(group.getByRole('button', { name: 'Discard…' }));
   await sees(`Will discard ${count} events`);
   expect(await countEvents(site.inbox, { states: ['discarded'] })).toMatchObject({ count: 0 });
-  await does.click(page.getByLabel(/^Reason/));
   await does.write('test orders without a tax rate');
   await does.press('Enter');
   await sees(`Of ${count} events discarded, ${count} are still discarded.`);
@@ -162,7 +162,7 @@ task('Discard a group of dead events.', async ({ page, does, sees }) => {
 task('Discard one event.', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
-  await does.click(group.getByRole('link', { name: 'show newest' }));
+  await does.click(group.getByRole('link', { name: 'Show newest event' }));
   await does.click(page.locator('#discard > summary'));
   await does.write('its order was cancelled');
   await does.press('Enter');
@@ -170,13 +170,22 @@ task('Discard one event.', async ({ page, does, sees }) => {
   await sees('its order was cancelled', '#timeline');
 });
 
+task('Acknowledge a group.', async ({ page, does, sees }) => {
+  await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
+  const group = page.locator('#groups').getByRole('row').filter({ hasText: 'ECONNREFUSED' });
+  await does.click(group.locator('.menu > summary'));
+  await does.write('the database is being moved');
+  await does.press('Enter');
+  await sees(/Acknowledged by ada.*the database is being moved/s, '#groups tr:last-child');
+  expect((await deadGroups(site.inbox)).at(-1)).toMatchObject({ open: false, acknowledged: { actor: 'ada' } });
+});
+
 task('Rerun only the events of the outage.', async ({ page, does, sees }) => {
   const dead = await countEvents(site.inbox, { states: ['dead'] });
   await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
-  await does.click(group.getByRole('button', { name: 'Rerun group…' }));
+  await does.click(group.getByRole('button', { name: 'Rerun…' }));
   await sees(/Will rerun \d+ events/);
-  await does.click(page.getByLabel(/^Reason/));
   await does.write('the database is back');
   await does.press('Enter');
   await sees(/Of (\d+) events rerun, \1 are processed\./);

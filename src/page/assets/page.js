@@ -339,8 +339,10 @@ function confirmFor(act) {
 
 // Who opens an action by a pointer writes down why at once: one click less. With keys, the focus stays.
 document.addEventListener('click', (event) => {
-  const details = event.target.closest?.('details.act > summary')?.parentElement;
+  const details = event.target.closest?.('details:is(.act, .menu) > summary')?.parentElement;
   if (details === undefined || event.detail === 0) return;
+  // A keyboard on the screen would cover the menu.
+  if (details.matches('.menu') && !matchMedia('(pointer: fine)').matches) return;
   setTimeout(() => {
     if (details.open) details.querySelector('input[name="reason"]')?.focus();
   });

@@ -9,25 +9,33 @@ export type Column<Row> = readonly [name: Child, cell: (row: Row) => Child, attr
 
 interface TableParts<Row> {
   readonly id?: string;
+  /** classes beside `list` */
+  readonly kind?: string;
   readonly caption?: Child;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   /** a sentence in place of a table without rows */
   readonly none?: Child;
   /** the id of a row, for live updates, and the address that Enter opens */
-  readonly rowIs?: (row: Row) => { readonly id: string; readonly 'data-href'?: string };
+  readonly rowIs?: (row: Row) => { readonly id: string; readonly class?: string; readonly 'data-href'?: string };
   readonly named?: number;
 }
 
-export function DataTable<Row>({ id, caption, columns, rows, none, rowIs, named = 0 }: TableParts<Row>) {
+export function DataTable<Row>({ id, kind, caption, columns, rows, none, rowIs, named = 0 }: TableParts<Row>) {
   if (rows.length === 0 && none !== undefined) return <Notice>{none}</Notice>;
   return (
-    <table class="list" id={id}>
+    <table class={kind === undefined ? 'list' : `list ${kind}`} id={id}>
       {caption !== undefined && <caption>{caption}</caption>}
       <thead>
         <tr>
-          {columns.map(([name]) => (
-            <th scope="col">{name}</th>
+          {columns.map(([name, , attributes]) => (
+            <th
+              scope="col"
+              class={attributes?.['class'] === 'figures' ? 'figures' : undefined}
+              data-col={attributes?.['data-col']}
+            >
+              {name}
+            </th>
           ))}
         </tr>
       </thead>
@@ -35,7 +43,13 @@ export function DataTable<Row>({ id, caption, columns, rows, none, rowIs, named 
         {rows.map((row) => (
           <tr {...rowIs?.(row)}>
             {columns.map(([name, cell, attributes = { 'data-label': name as string }], n) =>
-              n === named ? <th scope="row">{cell(row)}</th> : <td {...attributes}>{cell(row)}</td>,
+              n === named ? (
+                <th scope="row" data-col={attributes['data-col']}>
+                  {cell(row)}
+                </th>
+              ) : (
+                <td {...attributes}>{cell(row)}</td>
+              ),
             )}
           </tr>
         ))}

@@ -1,5 +1,5 @@
 import { oneLine } from '../../printable.ts';
-import { timestamp, relative } from '../../ops/words/format.ts';
+import { timestamp, relative, shortTime } from '../../ops/words/format.ts';
 
 const LONGEST = 1_000;
 
@@ -134,5 +134,14 @@ export function Time({ at, now }: { readonly at: Date; readonly now: Date }) {
     <>
       <time datetime={at.toISOString()}>{timestamp(at)}</time> <span class="muted">({relative(at, now)})</span>
     </>
+  );
+}
+
+/** For a narrow column: the time of today, or the day and the time. */
+export function ShortTime({ at, now }: { readonly at: Date; readonly now: Date }) {
+  return (
+    <time datetime={at.toISOString()} title={`${timestamp(at)} (${relative(at, now)})`}>
+      {shortTime(at, now)}
+    </time>
   );
 }

@@ -1,20 +1,20 @@
-import type { Child } from 'hono/jsx';
-import type { Act, ActResult, Bulk } from '../../inbox/operator/acts.ts';
+import type { Act, ActResult, Bulk, BulkEvent } from '../../inbox/operator/acts.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
-import { outcomeAtFirst, getBulk, USUAL_RATE, listBulks } from '../../ops/bulks.ts';
-import { timeLeft } from '../../ops/bulk-forecast.ts';
+import { actingInWords, againInWords, forecast, handlingInWords, timeLeft } from '../../ops/bulk-forecast.ts';
+import { bulkEvents, outcomeAtFirst, getBulk, USUAL_RATE, listBulks } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
 import { lanesOf } from '../../ops/pauses.ts';
 import { ACT_WORDS, doneOf, sentenceOf, stateInWords } from '../../ops/words/act-words.ts';
 import { causeOfDeath, causeOfRetry, resultInWords } from '../../ops/words/event-words.ts';
 import { age, number, percent, plural, withDead } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
-import { eventsHref } from '../parts/filter-fields.ts';
+import { eventHref, eventsHref } from '../parts/filter-fields.ts';
+import { Icon } from '../parts/icon.tsx';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { pageBefore, pageLinks } from '../parts/list-query.tsx';
-import { DataTable, Facts, Panel, type FactList, Notice } from '../parts/list-table.tsx';
-import { NO_REASON, Reason, StoredText, Time } from '../parts/text.tsx';
+import { type Column, DataTable, Facts, Panel, type FactList, Notice, State } from '../parts/list-table.tsx';
+import { AtEndpoint, NO_REASON, Reason, Shortened, ShortTime, StoredText, Time } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { countedOutcome, outcomeInShort, outcomePanel } from './bulk-fates.tsx';
 import { heldUpWarning } from '../parts/waiting.tsx';
@@ -36,11 +36,10 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
     };
   }
   const counted = bulk.startedAt === null ? null : await countedOutcome(lasting, id);
-  const isOffered = bulk.act !== 'discard' && !hasEnded(bulk) && !isUnderWay(bulk);
-  const warning = isOffered ? await heldUpWarning(visit, lanesOf(bulk)) : <></>;
   const title = `Bulk ${bulk.act} ${number(bulk.id)}`;
   const tab = bulk.state === 'running' ? `${percent(doneOf(bulk))} ${title}` : title;
   const dead = { count: counted?.outcome?.counts.dead ?? 0, more: false };
+  const isPreview = bulk.state === 'previewed';
   return {
     title,
     tab: bulk.act === 'discard' ? tab : withDead(dead, tab),
@@ -48,14 +47,16 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
     content: (
       <div id="live">
         {isBegun(visit.url) && !hasEnded(bulk) && bulk.stopped === null && begunNotice(bulk, base)}
-        <p id="sentence" class={bulk.state === 'previewed' || bulk.stopped !== null ? 'notice' : undefined}>
-          {sentenceOf(bulk)}
-          {bulk.stopped !== null && <> It has {stateInWords(bulk)}.</>}
-        </p>
+        {isPreview || (
+          <p id="sentence">
+            {sentenceOf(bulk)}
+            {bulk.stopped !== null && <> It has {stateInWords(bulk)}.</>}
+          </p>
+        )}
+        {isPreview ? await previewPanel(bulk, visit) : hasEnded(bulk) || (await progressPanel(bulk, visit))}
         {counted !== null && outcomePanel(bulk, counted, base, now)}
-        {bulk.state === 'done' && leftAlone(bulk)}
-        {bulk.state !== 'done' && bulk.startedAt !== null && progressOf(bulk, now)}
-        {actsOn(bulk, visit, warning)}
+        {isPreview && (await samplesPanel(bulk, visit))}
+        {bulk.startedAt !== null && hasEnded(bulk) && (await skippedPanel(bulk, visit))}
         <Panel id="facts" title="Details">
           <Facts facts={await factsOf(bulk, visit)} />
         </Panel>
@@ -118,19 +119,9 @@ async function causeOf(bulk: Bulk, { operated }: Visit): Promise<string | null> 
   return newest.deadReason === null ? null : causeOfDeath({ sample: newest.lastError, reason: newest.deadReason });
 }
 
-function leftAlone({ act, counts }: Bulk) {
-  const { done: _, ...others } = counts;
-  if (Object.values(others).every((count) => count === 0)) return <></>;
-  return (
-    <Panel id="left-alone" title={`Events not ${ACT_WORDS[act].done}`}>
-      {resultsOf(act, others)}
-    </Panel>
-  );
-}
-
 function resultsOf(act: Act, counts: Bulk['counts']) {
   const results = Object.entries(counts).filter(([, count]) => count > 0);
-  if (results.length === 0) return <></>;
+  if (results.every(([result]) => result === 'done')) return <></>;
   return (
     <ul id="results">
       {results.map(([result, count]) => (
@@ -142,26 +133,96 @@ function resultsOf(act: Act, counts: Bulk['counts']) {
   );
 }
 
-function progressOf(bulk: Bulk, now: Date) {
-  const { act, counts, worked, total, startedAt, endedAt } = bulk;
-  const left = timeLeft(bulk);
+const SKIPPED_SHOWN = 50;
+
+async function skippedPanel(bulk: Bulk, visit: Visit) {
+  const { act, counts, id } = bulk;
+  const { done: _, ...others } = counts;
+  const skipped = Object.values(others).reduce((sum, count) => sum + count, 0);
+  if (skipped === 0) return <></>;
+  const { events } = await bulkEvents(visit.operated.inbox, id, { skipped: true, limit: SKIPPED_SHOWN });
   return (
-    <Panel id="progress" title="Progress">
-      <p>
-        <label for="bar">
-          {number(worked)} of {number(total)} ({percent(doneOf(bulk))})
-        </label>{' '}
-        <progress class="bar" id="bar" max={Math.max(total, 1)} value={total === 0 ? 1 : worked}>
-          {percent(doneOf(bulk))}
-        </progress>
-      </p>
-      {resultsOf(act, counts)}
-      {startedAt !== null && endedAt === null && (
-        <p class="muted">
-          Began {age(now.getTime() - startedAt.getTime())} ago.
-          {isUnderWay(bulk) && left !== null && ` About ${age(left)} left.`}
-        </p>
+    <Panel id="left-alone" title={`Events not ${ACT_WORDS[act].done}`}>
+      {resultsOf(act, others)}
+      {events.length > 0 && (
+        <DataTable
+          id="skipped"
+          kind="groups"
+          rows={events}
+          rowIs={({ event }) => ({ id: `skipped-${event.seq}`, 'data-href': eventHref(visit.base, event) })}
+          columns={[
+            eventColumn(visit.base),
+            ['State now', ({ event }) => <State summary={event} />, { 'data-label': 'state now' }],
+            [
+              'Why',
+              ({ result }) => (
+                <span class="line" title={result === null ? undefined : resultInWords(act, result)}>
+                  <span>{result === null ? '–' : resultInWords(act, result)}</span>
+                </span>
+              ),
+              { 'data-label': 'why', 'data-col': 'rest' },
+            ],
+          ]}
+        />
       )}
+      {skipped > events.length && events.length > 0 && (
+        <p class="muted">Only the newest {number(events.length)} of these events are listed.</p>
+      )}
+    </Panel>
+  );
+}
+
+function eventColumn(base: string): Column<BulkEvent> {
+  return [
+    'Event',
+    ({ event }) => (
+      <a class="line" href={eventHref(base, event)} title={oneLine(`${event.type ?? 'invalid'} ${event.id}`, 500)}>
+        {event.type === null ? 'invalid' : <StoredText text={event.type} atMost={60} />}{' '}
+        <span class="muted">
+          <Shortened text={event.id} atMost={24} />
+          <AtEndpoint endpoint={event.endpoint} />
+        </span>
+      </a>
+    ),
+    { 'data-col': 'event' },
+  ];
+}
+
+const SAMPLES = 10;
+
+async function samplesPanel(bulk: Bulk, visit: Visit) {
+  const { base, now, operated } = visit;
+  const { events } = await bulkEvents(operated.inbox, bulk.id, { limit: SAMPLES });
+  if (events.length === 0) return <></>;
+  const title = bulk.total > events.length ? `The newest ${events.length} of ${plural(bulk.total, 'event')}` : 'Events';
+  return (
+    <Panel id="samples" title={title}>
+      <DataTable
+        kind="groups"
+        rows={events}
+        rowIs={({ event }) => ({ id: `sample-${event.seq}`, 'data-href': eventHref(base, event) })}
+        columns={[
+          eventColumn(base),
+          ['State', ({ event }) => <State summary={event} />, { 'data-label': 'state' }],
+          [
+            'Received',
+            ({ event }) => <ShortTime at={event.receivedAt} now={now} />,
+            { 'data-label': 'received', 'data-col': 'first' },
+          ],
+          [
+            'Last error',
+            ({ event: { lastError } }) =>
+              lastError === null ? (
+                <span class="muted">–</span>
+              ) : (
+                <span class="line" title={oneLine(causeOfRetry(lastError), 500)}>
+                  <StoredText text={causeOfRetry(lastError)} atMost={240} />
+                </span>
+              ),
+            { 'data-label': 'last error', 'data-col': 'rest' },
+          ],
+        ]}
+      />
     </Panel>
   );
 }
@@ -178,9 +239,7 @@ const WHAT_COMES = {
 } as const satisfies Record<Bulk['act'], string>;
 
 const UNDER_WAY =
-  'If the process that is running this bulk action ends, this page shows that within about a minute and lets you run ' +
-  'the rest.';
-const STOPPED = 'It has stopped. Run the rest to continue; no event is changed twice.';
+  'If the process that runs this bulk action ends, this page shows that within a minute and lets you resume.';
 
 function buttonFor({ act, total }: Bulk): string {
   const events = plural(total, 'event');
@@ -192,43 +251,125 @@ function isUnderWay({ state, stopped }: Bulk): boolean {
   return state === 'running' && stopped === null;
 }
 
-function actsOn(bulk: Bulk, visit: Visit, warning: Child) {
-  if (hasEnded(bulk)) return <></>;
-  if (visit.visitor.role !== 'operator') return <p class="muted">Only operators can run or cancel a bulk action.</p>;
-  const isPreview = bulk.state === 'previewed';
-  const left = bulk.total - bulk.worked;
-  const isSevere = bulk.act === 'discard' || bulk.force;
+function isOperator({ visitor }: Visit): boolean {
+  return visitor.role === 'operator';
+}
+
+/** What it will meet, how long it takes, and the button. */
+async function previewPanel(bulk: Bulk, visit: Visit) {
+  const { operated, now } = visit;
+  const expected = await forecast(operated.inbox, bulk, now.getTime());
+  const remarks = [againInWords(bulk), actingInWords(expected), handlingInWords(expected)];
   return (
     <section class="panel" id="acts" data-offers>
-      <h2>{isPreview ? 'Run it?' : isUnderWay(bulk) ? 'Cancel the rest?' : 'Run the rest?'}</h2>
-      <p>{isPreview ? WHAT_COMES[bulk.act] : isUnderWay(bulk) ? UNDER_WAY : STOPPED}</p>
-      {warning}
-      <div class="actions">
-        <div id="cancel">
-          <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label="Cancel">
-            <button type="submit">{isPreview ? 'Cancel' : 'Cancel the rest'}</button>
-          </ActForm>
+      <h2>{buttonFor(bulk)}?</h2>
+      <p id="sentence">{sentenceOf(bulk)}</p>
+      {bulk.total > 0 && (
+        <>
+          {bulk.act !== 'discard' && (await heldUpWarning(visit, lanesOf(bulk)))}
+          <ul id="expected">
+            <li>{WHAT_COMES[bulk.act]}</li>
+            {remarks.map((remark) => remark !== null && <li>{remark}</li>)}
+          </ul>
+        </>
+      )}
+      {isOperator(visit) ? (
+        <div class="act-row">
+          {bulk.total > 0 && runForm(bulk, visit)}
+          {stopForm(bulk, visit, 'Cancel')}
         </div>
-        {left > 0 && !isUnderWay(bulk) && (
-          <div id="run">
-            <ActForm visit={visit} to={`/bulks/${bulk.id}/run`} label={isPreview ? 'Run' : 'Resume'}>
-              <label>
-                Maximum events per second{' '}
-                <input type="number" name="rate" min="1" max="100000" value={String(USUAL_RATE)} required />
-              </label>{' '}
-              <ReasonField
-                value={isSevere ? '' : (bulk.reason ?? '')}
-                isRequired={isSevere}
-                hasFocus={isPreview && !isBegun(visit.url)}
-              />{' '}
-              <button type="submit" class="primary">
-                {isPreview ? buttonFor(bulk) : `Run the remaining ${number(left)}`}
+      ) : (
+        <p class="muted">{ONLY_OPERATORS}</p>
+      )}
+    </section>
+  );
+}
+
+const ONLY_OPERATORS = 'Only operators can run, pause or stop a bulk action.';
+
+async function progressPanel(bulk: Bulk, visit: Visit) {
+  const { act, counts, worked, total, startedAt } = bulk;
+  const rest = total - worked;
+  const isGoing = isUnderWay(bulk);
+  const left = isGoing ? timeLeft(bulk) : null;
+  return (
+    <section class="panel" id="progress">
+      <h2>
+        <span class={`state state-${isGoing ? 'processing' : 'paused'}`}>
+          {isGoing ? 'Running' : bulk.state === 'paused' ? 'Paused' : 'Stopped'}
+        </span>
+      </h2>
+      {!isGoing && <p>Resume to continue; no event is changed twice.</p>}
+      <label class="bar-row" for="bar">
+        <span>
+          {number(worked)} of {plural(total, 'event')} ({percent(doneOf(bulk))})
+        </span>
+        <span class="muted">
+          {left !== null && `About ${age(left)} left. `}
+          {startedAt !== null && `Began ${age(visit.now.getTime() - startedAt.getTime())} ago.`}
+        </span>
+      </label>
+      <progress class="bar" id="bar" max={Math.max(total, 1)} value={total === 0 ? 1 : worked}>
+        {percent(doneOf(bulk))}
+      </progress>
+      {resultsOf(act, counts)}
+      {isGoing || act === 'discard' ? <></> : await heldUpWarning(visit, lanesOf(bulk))}
+      {isOperator(visit) ? (
+        <div class="act-row" id="acts" data-offers>
+          {isGoing ? (
+            <ActForm visit={visit} to={`/bulks/${bulk.id}/pause`} id="pause" label="Pause">
+              <button type="submit">
+                <Icon name="pause" />
+                Pause
               </button>
             </ActForm>
-          </div>
-        )}
-      </div>
+          ) : (
+            rest > 0 && runForm(bulk, visit)
+          )}
+          {stopForm(bulk, visit, 'Stop')}
+          <span class="muted">Stop leaves the remaining {plural(rest, 'event')} unchanged.</span>
+        </div>
+      ) : (
+        <p class="muted">{ONLY_OPERATORS}</p>
+      )}
+      {isGoing && <p class="muted">{UNDER_WAY}</p>}
     </section>
+  );
+}
+
+function runForm(bulk: Bulk, visit: Visit) {
+  const isPreview = bulk.state === 'previewed';
+  const isSevere = bulk.act === 'discard' || bulk.force;
+  return (
+    <div id="run">
+      <ActForm visit={visit} to={`/bulks/${bulk.id}/run`} label={isPreview ? 'Run' : 'Resume'}>
+        <ReasonField
+          value={isSevere ? '' : (bulk.reason ?? '')}
+          isRequired={isSevere}
+          hasFocus={isPreview && !isBegun(visit.url)}
+        />{' '}
+        <label>
+          Events per second <input type="number" name="rate" min="1" max="100000" value={String(USUAL_RATE)} required />
+        </label>{' '}
+        <button type="submit" class="primary">
+          <Icon name="play" />
+          {isPreview ? buttonFor(bulk) : `Resume the remaining ${number(bulk.total - bulk.worked)}`}
+        </button>
+      </ActForm>
+    </div>
+  );
+}
+
+function stopForm(bulk: Bulk, visit: Visit, words: 'Cancel' | 'Stop') {
+  return (
+    <div id="cancel">
+      <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label={words}>
+        <button type="submit">
+          {words === 'Stop' && <Icon name="stop" />}
+          {words}
+        </button>
+      </ActForm>
+    </div>
   );
 }
 
@@ -255,24 +396,53 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
         ) : (
           <DataTable
             id="bulks"
+            kind="groups"
             rows={bulks}
             rowIs={({ id }) => ({ id: `bulk-${id}`, 'data-href': `${base}/bulks/${id}` })}
             columns={[
               [
-                'action',
+                'Action',
                 ({ act, id }) => (
                   <a href={`${base}/bulks/${id}`}>
                     {act} {number(id)}
                   </a>
                 ),
               ],
-              ['state', stateInWords],
-              ['events', ({ total }) => number(total)],
-              ['outcome', (bulk) => outcomeInShort(bulk, outcomes.get(bulk.id) ?? null, base)],
-              ['filter', ({ id, filter }) => <FilterWords filter={filter} visit={visit} bulk={id} />],
-              ['by', ({ actor }) => inShort(actor, 60)],
-              ['reason', ({ reason }) => (reason === null ? NO_REASON : inShort(reason, 80))],
-              ['previewed', ({ createdAt }) => <Time at={createdAt} now={now} />],
+              [
+                'State',
+                (bulk) => <span class={`state state-${dotOf(bulk)}`}>{stateInWords(bulk)}</span>,
+                { 'data-label': 'state' },
+              ],
+              ['Events', ({ total }) => number(total), { 'data-label': 'events', class: 'figures' }],
+              [
+                'Outcome',
+                (bulk) => outcomeInShort(bulk, outcomes.get(bulk.id) ?? null, base),
+                { 'data-label': 'outcome', 'data-col': 'wrap' },
+              ],
+              [
+                'Filter',
+                ({ id, filter }) => <FilterWords filter={filter} visit={visit} bulk={id} />,
+                { 'data-label': 'filter', 'data-col': 'wrap' },
+              ],
+              [
+                'By',
+                ({ actor }) => (
+                  <span class="line" title={oneLine(actor, 200)}>
+                    {inShort(actor, 60)}
+                  </span>
+                ),
+                { 'data-label': 'by', 'data-col': 'types' },
+              ],
+              [
+                'Reason',
+                ({ reason }) => (
+                  <span class="line" title={reason === null ? undefined : oneLine(reason, 500)}>
+                    {reason === null ? NO_REASON : inShort(reason, 200)}
+                  </span>
+                ),
+                { 'data-label': 'reason', 'data-col': 'rest' },
+              ],
+              ['Previewed', ({ createdAt }) => <ShortTime at={createdAt} now={now} />, { 'data-label': 'previewed' }],
             ]}
           />
         )}
@@ -280,6 +450,11 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
       </div>
     ),
   };
+}
+
+function dotOf(bulk: Bulk): string {
+  if (bulk.state === 'running') return isUnderWay(bulk) ? 'processing' : 'paused';
+  return { previewed: 'pending', paused: 'paused', done: 'processed', cancelled: 'discarded' }[bulk.state];
 }
 
 function inShort(text: string, atMost: number) {

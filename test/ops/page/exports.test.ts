@@ -51,7 +51,7 @@ describe('Dead events are exported', () => {
       expect(await idsOf(answers), menu).toEqual([ids, ids, ids]);
     }
     expect((await auditLines(page.inbox)).lines).toHaveLength(12);
-    expect(partOf(screen, `export-${tax}`)).toContain('aria-label="Export group: TaxError: no tax rate for ord_7"');
+    expect(partOf(screen, `menu-${tax}`)).toContain('aria-label="Actions: TaxError: no tax rate for ord_7"');
   });
 
   test('the groups that are chosen, in one file that can be imported, with one line in the audit', async () => {

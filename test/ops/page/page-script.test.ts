@@ -137,7 +137,13 @@ describe('Enter, pressed again and again, does nothing that is lost', () => {
     'a prune, from its field': ['/maintenance', '#prune input[name="olderThanDays"]'],
     'an erasure': ['/maintenance', '#erase button'],
     'an erasure, from its field': ['/maintenance', '#erase input[name="entity"]'],
-    'a group that is discarded': ['/dead', 'button:has-text("Discard group")'],
+    'a group that is discarded': [
+      '/dead',
+      async (page) => {
+        await page.locator('#groups .menu > summary').first().click();
+        await page.locator('#groups button:has-text("Discard")').first().focus();
+      },
+    ],
     'a group that is discarded, by its key': ['/dead', rowKeys('j', 'd')],
     'all that is dead': ['/events?state=dead', '#acts button:has-text("Discard")'],
     'all, processed ones too': ['/events?state=processed', '#acts button:has-text("Rerun")'],

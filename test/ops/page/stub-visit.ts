@@ -72,6 +72,7 @@ const empty: Partial<Operations> = {
   rejected: async () => [],
   bulk: async () => null,
   bulks: async () => [],
+  bulkEvents: async () => ({ events: [], next: null }),
   pausedTypes: async () => [],
   outcomePart: async () => ({ counts: {}, again: 0, next: null }),
   lines: async () => ({ lines: [], next: null }),

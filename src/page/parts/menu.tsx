@@ -1,0 +1,26 @@
+import type { PropsWithChildren } from 'hono/jsx';
+import { Icon, type IconName } from './icon.tsx';
+
+type MenuParts = PropsWithChildren<{
+  readonly id?: string;
+  readonly icon: IconName;
+  readonly label: string;
+  /** beside the icon; without it, the label is only read aloud */
+  readonly words?: string;
+}>;
+
+/** A button that opens a sheet. */
+export function Menu({ id, icon, label, words, children }: MenuParts) {
+  return (
+    <details class={words === undefined ? 'menu plain' : 'menu'} id={id}>
+      <summary
+        aria-label={words === undefined || words !== label ? label : undefined}
+        title={words === undefined ? 'Actions' : undefined}
+      >
+        <Icon name={icon} />
+        {words}
+      </summary>
+      <div class="sheet">{children}</div>
+    </details>
+  );
+}
