@@ -5,7 +5,7 @@ import { type Mark, deployments } from '../inbox/rules/marks.ts';
 import { oneLine } from '../printable.ts';
 import { Sums, type Percentiles, type Stats } from './stats.ts';
 import { operationsOf } from './operations-of.ts';
-import { age, latency, listed, number, percent, plural, relative } from './words/format.ts';
+import { age, latency, listed, number, percent, plural } from './words/format.ts';
 
 export interface Changes {
   readonly marks: readonly Mark[];
@@ -203,17 +203,10 @@ export function failingMore(changes: readonly TypeChange[]): readonly TypeChange
   return changes.filter((change) => comparisonOf(change).failures === 'worse');
 }
 
-const MOST_NAMED = 3;
-
-export function brokenInWords(changes: readonly TypeChange[], release: SinceRelease, now: Date): string {
-  const since = `since release ${oneLine(release.name, MOST_OF_NAME)} began ${relative(release.at, now)}`;
-  const named = changes.slice(0, MOST_NAMED).map(({ type, before, after }) => {
-    const then = `compared with ${failedPart(before)} in the ${release.before} before`;
-    const failed = `${failedPart(after)} of its runs have failed ${since}`;
-    return `${oneLine(type, MOST_OF_TYPE)}: ${failed}, ${then}${latelyInWords(type, release)}.`;
-  });
-  const more = changes.length - named.length;
-  return [...named, ...(more > 0 ? [`${plural(more, 'other type')} also failed more often.`] : [])].join(' ');
+export function brokenInWords({ type, before, after }: TypeChange, release: SinceRelease): string {
+  const failed = `${failedPart(after)} of its runs have failed since release ${oneLine(release.name, MOST_OF_NAME)}`;
+  const then = `${failedPart(before)} failed in the ${release.before} before`;
+  return `${oneLine(type, MOST_OF_TYPE)}: ${failed}; ${then}${latelyInWords(type, release)}.`;
 }
 
 function latelyInWords(type: string, { lately }: SinceRelease): string {

@@ -96,27 +96,34 @@ export async function stats(inbox: AnyInbox, options: StatsOptions = {}): Promis
   const operations = operationsOf(inbox);
   const until = options.until ?? new Date();
   const since = options.since ?? new Date(until.getTime() - HOUR_MS);
-  const start = since.getTime();
-  const span = until.getTime() - start;
-  if (!(span > 0)) throw new ConfigurationError('INVALID_OPTION', '`since` must be before `until`.');
-  const { steps: count = 60 } = options;
+  if (!(until.getTime() > since.getTime()))
+    throw new ConfigurationError('INVALID_OPTION', '`since` must be before `until`.');
+  const { steps = 60 } = options;
 
-  const [now, watched, { all, steps }] = await Promise.all([
+  const [now, watched, counted] = await Promise.all([
     operations.gauges(),
     watch(inbox),
-    countedSteps(operations, (step) => start + (span * step) / count, count),
+    countsIn(inbox, { since, until, steps }),
   ]);
   const { unhandled, traffic, ...processing } = watched;
+  return { ...counted, now, unhandled, traffic, processing };
+}
 
+/** The part of {@link stats} that depends on the time span. */
+export type SpanCounts = Omit<Stats, 'now' | 'unhandled' | 'traffic' | 'processing'>;
+
+export async function countsIn(
+  inbox: AnyInbox,
+  { since, until, steps: count }: Required<StatsOptions>,
+): Promise<SpanCounts> {
+  const start = since.getTime();
+  const span = until.getTime() - start;
+  const { all, steps } = await countedSteps(operationsOf(inbox), (step) => start + (span * step) / count, count);
   const totals = all.totals();
   const { stored, duplicate, rejected } = totals;
   return {
     since,
     until,
-    now,
-    unhandled,
-    traffic,
-    processing,
     totals,
     byType: all.byType(),
     rejectedByReason: Object.fromEntries(all.of('rejected')),

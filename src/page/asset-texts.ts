@@ -9,6 +9,7 @@ export const ASSETS = {
   'sandbox.css': text('sandbox.css'),
   'page.js': text('page.js'),
   'lists.js': text('lists.js'),
+  'charts.js': text('charts.js'),
 };
 
 export type AssetName = keyof typeof ASSETS;

@@ -7,6 +7,7 @@ import { FAVICON, Layout, type LayoutParts, type Look, PlainPage } from './layou
 import type { liveStreams } from './live-updates.ts';
 import { mountable, takenAway } from './mounting.ts';
 import type { PageOptions } from './page-options.ts';
+import { StoredText } from './parts/text.tsx';
 import { keepPreferences, preferencesOf, returnPath } from './preferences.ts';
 import { CHALLENGES, createAuthorization } from './safety/authorization.ts';
 import { createGuard, csrfTokens, peerOf, SAFE_HEADERS, type Tokens } from './safety/request-guard.ts';
@@ -50,6 +51,7 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
   const baseOf = (c: PageContext): string => base ?? mountedAt(c);
   // Hono types what a guard sets as if it were always set.
   const letIn = (c: PageContext): Visitor | undefined => c.get('visitor');
+  const formOf = (c: PageContext): FormData | undefined => c.get('form');
 
   const framed = (
     c: PageContext,
@@ -90,6 +92,11 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
         <p class="warning" role="alert">
           <bdi>{sentence}</bdi>
         </p>
+        {typedIn(formOf(c)).map(([name, text]) => (
+          <p class="typed">
+            You entered this {name}: <StoredText text={text} />
+          </p>
+        ))}
         <p>
           <a href={baseOf(c) || '/'}>Go to the overview</a>
         </p>
@@ -132,8 +139,8 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
     for (const challenge of verdict.challenges) c.header('WWW-Authenticate', challenge, { append: true });
     return problem(c, 401, 'Log in', 'This page requires a user name and password, or a token.');
   });
-  // The first script loads the second.
-  for (const name of [...look.styles, 'page.js', 'lists.js'] as const) {
+  // The first script loads the others.
+  for (const name of [...look.styles, 'page.js', 'lists.js', 'charts.js'] as const) {
     const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
     page.get(`/assets/${name}`, (c) => c.body(ASSETS[name], 200, { 'Content-Type': `${type}; charset=utf-8` }));
   }
@@ -158,6 +165,15 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
       return mountable(page, base);
     },
   };
+}
+
+const TYPED = new Set(['reason', 'link', 'rate', 'type']);
+
+/** What a visitor typed must not be lost with a form that failed. */
+function typedIn(form: FormData | undefined): readonly (readonly [name: string, text: string])[] {
+  return [...(form ?? [])].flatMap(([name, text]) =>
+    TYPED.has(name) && typeof text === 'string' && text !== '' ? [[name, text] as const] : [],
+  );
 }
 
 async function answer(c: PageContext, status: ContentfulStatusCode, page: { toString(): unknown }): Promise<Response> {

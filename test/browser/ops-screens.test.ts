@@ -44,7 +44,7 @@ describe('a silent shop', () => {
     const { page } = ada;
     await ada.open('');
     expect(await looksFaults(page, 375)).toEqual([]);
-    await page.getByRole('link', { name: 'Show events' }).click();
+    await page.locator('#headline').getByRole('link', { name: 'Show', exact: true }).click();
     expect(await page.locator('main tbody .state-pending').count()).toBe(LEFT_WAITING);
   });
 });

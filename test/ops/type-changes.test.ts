@@ -69,12 +69,9 @@ it('whether the deployment broke it is one look: since it began, beside as long 
   );
   const broken = failingMore(types);
   if (release === null) throw new Error('no release');
-  const began = 'since release v42 began 29 min ago, compared with 1% in the 1 h before';
-  expect(brokenInWords(broken, release, new Date(until))).toBe(`order.ready: 80% of its runs have failed ${began}.`);
-  const five = Array.from({ length: 5 }, () => broken).flat();
-  expect(brokenInWords(five, release, new Date(until))).toMatch(
-    /(?:order\.ready: .*? before\. ){3}2 other types also failed more often\.$/,
-  );
+  expect(broken.map((change) => brokenInWords(change, release))).toEqual([
+    'order.ready: 80% of its runs have failed since release v42; 1% failed in the 1 h before.',
+  ]);
   const html = written(TypeChanges({ changes: { types, spans, isReleaseUnnamed } }));
   expect(textOf(partOf(html, 'verdict'))).toBe(verdict(types));
   expect(partOf(html, 'no-release')).toBe('');

@@ -94,8 +94,15 @@ export function shortTime(at: Date, now: Date): string {
   return timeOnDay(at, now, at.getUTCFullYear() === now.getUTCFullYear() ? dayAndMonth : dayOfAnotherYear);
 }
 
-export function axisTime(at: Date, now: Date): string {
-  return timeOnDay(at, now, dayAndMonth);
+/** `03:12`, or the day at its beginning; UTC. */
+export function axisTime(at: Date): string {
+  const time = at.toISOString().slice(11, 16);
+  return time === '00:00' ? axisDay(at) : time;
+}
+
+/** `31 Dec`, UTC. */
+export function axisDay(at: Date): string {
+  return dayAndMonth.format(at);
 }
 
 function timeOnDay(at: Date, now: Date, day: Intl.DateTimeFormat): string {

@@ -1,5 +1,6 @@
 // Live updates and copying. Without the page's scripts everything can be read and all forms work.
 import './lists.js';
+import './charts.js';
 
 const FRESH_AT_MOST_EVERY_MS = 1000;
 /** The server rests so many times as long as it was asked for, since deliveries wait meanwhile. */
@@ -9,6 +10,7 @@ const FRESH_AT_LEAST_EVERY_MS = 60_000;
 const ASK_AGAIN_MS = 10_000;
 
 const byId = (id) => document.getElementById(id);
+const two = (value) => String(value).padStart(2, '0');
 
 // ---- Live: what is in #live is brought up to date, and what somebody has typed, opened or focused stays. ----
 
@@ -29,17 +31,41 @@ function say(word, what) {
   if (state.textContent !== word) state.textContent = word;
 }
 
+/** when the page was last up to date */
+let freshAt = new Date();
+
+function isLive() {
+  freshAt = new Date();
+  delete document.documentElement.dataset.lost;
+  say('Live', 'live');
+}
+
+/** What the page shows may be out of date, so it is grey. */
+function lose() {
+  document.documentElement.dataset.lost = '';
+  say(`No connection since ${clockTime(freshAt)}`, 'lost');
+}
+
+function clockTime(at) {
+  if (document.documentElement.dataset.times === 'local') return `${two(at.getHours())}:${two(at.getMinutes())}`;
+  return `${at.toISOString().slice(11, 16)} UTC`;
+}
+
 function connect() {
   if (source !== null || document.hidden || byId('live') === null) return;
   source = new EventSource(document.body.dataset.live);
-  source.addEventListener('open', () => say('Live', 'live'));
+  source.addEventListener('open', () => {
+    // What changed meanwhile is missing.
+    if ('lost' in document.documentElement.dataset) want();
+    isLive();
+  });
   source.addEventListener('changed', (message) => {
     if (message.data === standing) return;
     standing = message.data;
     want();
   });
   source.addEventListener('error', () => {
-    say('Reconnecting', 'lost');
+    lose();
     // The browser tries by itself, but not after an answer such as 503.
     if (source?.readyState !== EventSource.CLOSED) return;
     disconnect();
@@ -97,9 +123,9 @@ async function refresh() {
     const to = next.getElementById('live');
     if (to !== null) showLocalTimes(to);
     if (from !== null && to !== null && !isSelecting()) bring(from, to);
-    say('Live', 'live');
+    isLive();
   } catch {
-    say('Reconnecting', 'lost');
+    lose();
   } finally {
     fetching = false;
     const ended = performance.now();
@@ -182,9 +208,49 @@ function alike(at, next) {
   return at !== null && !at.id && at.nodeType === next.nodeType && at.nodeName === next.nodeName ? at : null;
 }
 
-// ---- Local times, and menus ----
+// ---- What takes long, and what was typed ----
 
-const two = (value) => String(value).padStart(2, '0');
+/** A line at the top; the stylesheet shows it after a moment. */
+const progress = document.createElement('div');
+progress.className = 'busy';
+progress.setAttribute('role', 'progressbar');
+progress.setAttribute('aria-label', 'Loading');
+
+addEventListener('beforeunload', () => {
+  // A download leaves the page as it is.
+  if (document.activeElement?.closest('.export, [download], [data-download]') === null) document.body.append(progress);
+});
+addEventListener('pageshow', () => progress.remove());
+
+const TYPED = 'input:is([type="text"], [type="url"], [type="number"]), textarea';
+const draftOf = (form) =>
+  `hookbox ${location.pathname} ${form.getAttribute('action')} ${form.getAttribute('aria-label')}`;
+
+// No answer, or one that is an error, must not lose what somebody typed.
+document.addEventListener('submit', ({ target }) => {
+  if (target.method !== 'post') return;
+  const typed = [...target.querySelectorAll(TYPED)].filter(({ name, value }) => name !== '' && value !== '');
+  if (typed.length === 0) return;
+  sessionStorage.setItem(draftOf(target), JSON.stringify(typed.map(({ name, value }) => [name, value])));
+});
+
+function bringBackTyped() {
+  const isDone = new URLSearchParams(location.search).has('done');
+  for (const form of document.querySelectorAll('form[method="post"]')) {
+    const kept = sessionStorage.getItem(draftOf(form));
+    if (kept === null) continue;
+    sessionStorage.removeItem(draftOf(form));
+    if (isDone) continue;
+    for (const [name, value] of JSON.parse(kept)) {
+      const field = form.elements.namedItem(name);
+      if (field?.matches?.(TYPED) && field.value === '') field.value = value;
+    }
+    const details = form.closest('details');
+    if (details !== null) details.open = true;
+  }
+}
+
+// ---- Local times, and menus ----
 
 /** As the server writes them in UTC: a whole time, a time of today, or a day and a time. */
 function localTime(at, text) {
@@ -407,6 +473,7 @@ document.addEventListener('keydown', (event) => {
 
 // ---- On arrival ----
 
+bringBackTyped();
 const here = new URL(location.href);
 const asked = /^#(rerun|discard)$/.exec(here.hash)?.[1];
 if (asked !== undefined || here.searchParams.has('done')) {

@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { StatsStep } from '../../ops/stats.ts';
-import { axisTime } from '../../ops/words/format.ts';
+import { age, axisDay, axisTime } from '../../ops/words/format.ts';
 
 // Charts are as wide as there is room: they place by percent across and by pixels down, so nothing is stretched. They are
 // styled by class only, because the page allows no inline styles.
@@ -20,6 +20,7 @@ export function ChartFigure({
   description,
   height,
   linked = false,
+  span: { steps, stepMs },
   legend,
   table,
   below,
@@ -30,6 +31,7 @@ export function ChartFigure({
   readonly description: string;
   readonly height: number;
   readonly linked?: boolean;
+  readonly span: Span;
   readonly legend: Child;
   readonly table: Child;
   readonly below?: Child;
@@ -37,13 +39,21 @@ export function ChartFigure({
   return (
     <figure class="panel" id={id}>
       <figcaption>
-        <h2>{title}</h2>
+        <h2>
+          {title}{' '}
+          <span class="muted">
+            every {age(stepMs)}, <span class="zone">UTC</span>
+          </span>
+        </h2>
         <ul class="legend">{legend}</ul>
       </figcaption>
       <svg
         class="chart"
         width="100%"
         height={height}
+        data-since={steps[0]?.at.toISOString()}
+        data-step={stepMs}
+        data-steps={steps.length}
         role={linked ? 'group' : 'img'}
         aria-labelledby={`${id}-title`}
         aria-describedby={`${id}-description`}
@@ -61,40 +71,74 @@ export function ChartFigure({
   );
 }
 
-export function legendItem(width: number, key: Child, name: string, figure?: string) {
+interface Series {
+  readonly name: string;
+  readonly words: string;
+  readonly total: string;
+  /** a text for each step */
+  readonly values: readonly string[];
+}
+
+/** The script makes it a switch, and shows the values beside the pointer. */
+export function seriesItem(width: number, key: Child, { name, words, total, values }: Series) {
   return (
     <li>
-      <svg class="chart key" width={width} height="14" aria-hidden="true">
-        {key}
-      </svg>{' '}
-      {name}
-      {figure !== undefined && (
-        <>
-          {' '}
-          <strong>{figure}</strong>
-        </>
-      )}
+      <span data-series={name} data-values={values.join('|')}>
+        {keyOf(width, key)} <span class="of">{words}</span> <strong>{total}</strong>
+      </span>
     </li>
   );
 }
 
+export function keyOf(width: number, key: Child) {
+  return (
+    <svg class="chart key" width={width} height="14" aria-hidden="true">
+      {key}
+    </svg>
+  );
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const TICKS_MS = [
+  ...[1, 2, 5, 10, 15, 20, 30].map((minutes) => minutes * MINUTE_MS),
+  ...[1, 2, 3, 4, 6, 12].map((hours) => hours * HOUR_MS),
+  ...[1, 2, 5, 7, 14, 30, 60, 90].map((days) => days * DAY_MS),
+];
+const MOST_TICKS = 7;
+/** Beside an edge, a text in the middle would stand out of the chart. */
+const EDGE = 0.05;
+
 export function timeAxis({ steps, stepMs, now }: Span, baseLine: number) {
-  const first = steps[0]?.at ?? now;
-  const end = new Date(first.getTime() + steps.length * stepMs);
-  const middle = new Date((first.getTime() + end.getTime()) / 2);
-  const y = baseLine + 14;
+  const first = (steps[0]?.at ?? now).getTime();
+  const length = steps.length * stepMs;
+  const every = TICKS_MS.find((ms) => length / ms <= MOST_TICKS) ?? length;
+  const begin = Math.ceil(first / every) * every;
+  const ticks = Array.from({ length: Math.floor((first + length - begin) / every) + 1 }, (_, n) => begin + n * every);
   return (
     <g class="axis">
       <line x1="0" x2="100%" y1={baseLine} y2={baseLine} />
-      <text x="0" y={y}>
-        {axisTime(first, now)}
-      </text>
-      <text class="middle" x="50%" y={y} text-anchor="middle">
-        {axisTime(middle, now)}
-      </text>
-      <text x="100%" y={y} text-anchor="end">
-        {axisTime(end, now)} UTC
-      </text>
+      {ticks.map((tick, n) => {
+        const part = (tick - first) / length;
+        const x = across(part, 1);
+        const anchor = part < EDGE ? 'start' : part > 1 - EDGE ? 'end' : 'middle';
+        return (
+          <>
+            <line x1={x} x2={x} y1={baseLine} y2={baseLine + 4} />
+            <text
+              class={n % 2 === 0 ? undefined : 'every'}
+              x={x}
+              y={baseLine + 15}
+              text-anchor={anchor}
+              data-at={new Date(tick).toISOString()}
+              data-day={every >= DAY_MS ? '' : undefined}
+            >
+              {every >= DAY_MS ? axisDay(new Date(tick)) : axisTime(new Date(tick))}
+            </text>
+          </>
+        );
+      })}
     </g>
   );
 }

@@ -1,7 +1,7 @@
 import type { Stats } from '../../ops/stats.ts';
 import { latency, number, plural, shortTime } from '../../ops/words/format.ts';
 import { DataTable } from '../parts/list-table.tsx';
-import { across, BOTTOM, ChartFigure, legendItem, level, timeAxis, TOP, type Span } from './chart-frame.tsx';
+import { across, BOTTOM, ChartFigure, level, seriesItem, timeAxis, TOP, type Span } from './chart-frame.tsx';
 
 /** The service gives up after this long (interface 6.4). */
 const DEADLINE_MS = 10_000;
@@ -26,15 +26,20 @@ export function LatencyChart({ total, ...span }: Span & { readonly total: Stats[
       title="Response latency"
       description={spoken}
       height={BASE_LINE + BOTTOM}
+      span={span}
       legend={PERCENTILES.map((percentile) =>
-        legendItem(
+        seriesItem(
           22,
           <>
             <line class={percentile} x1="0" x2="22" y1="7" y2="7" />
             {dot(percentile, '50%', 7)}
           </>,
-          percentile,
-          latency(total[percentile]),
+          {
+            name: percentile,
+            words: percentile,
+            total: latency(total[percentile]),
+            values: steps.map(({ answerMs }) => latency(answerMs[percentile])),
+          },
         ),
       )}
       table={

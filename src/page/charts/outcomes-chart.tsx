@@ -1,12 +1,12 @@
 import type { Mark } from '../../inbox/rules/marks.ts';
 import type { StatsStep } from '../../ops/stats.ts';
 import { markInWords } from '../../ops/releases.ts';
-import { age, number, shortTime } from '../../ops/words/format.ts';
+import { number, shortTime } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { DataTable, type Column } from '../parts/list-table.tsx';
 import { StoredText, Time } from '../parts/text.tsx';
-import { across, BOTTOM, ChartFigure, legendItem, level, timeAxis, TOP, type Span } from './chart-frame.tsx';
+import { across, BOTTOM, ChartFigure, keyOf, level, seriesItem, timeAxis, TOP, type Span } from './chart-frame.tsx';
 
 const OUTCOMES = ['stored', 'processed', 'failed', 'dead', 'rejected'] as const;
 type Outcome = (typeof OUTCOMES)[number];
@@ -59,12 +59,18 @@ export function OutcomesChart({ base, marks, ...span }: Outcomes) {
       }
       height={bottom + BOTTOM}
       linked
+      span={span}
       legend={
         <>
           {OUTCOMES.map((outcome) =>
-            legendItem(14, bar(outcome, { x: '1', width: '12', y: 1, height: 12 }), WORDS[outcome], totalOf(outcome)),
+            seriesItem(14, bar(outcome, { x: '1', width: '12', y: 1, height: 12 }), {
+              name: outcome,
+              words: WORDS[outcome],
+              total: totalOf(outcome),
+              values: steps.map((step) => number(step[outcome])),
+            }),
           )}
-          {unfinished.length > 0 && legendItem(14, unfinishedBar('1', '12', 1, 12), 'not complete')}
+          {unfinished.length > 0 && <li>{keyOf(14, unfinishedBar('1', '12', 1, 12))} not complete</li>}
         </>
       }
       table={outcomesTable(span, base, isOver)}
@@ -80,9 +86,12 @@ export function OutcomesChart({ base, marks, ...span }: Outcomes) {
       ))}
       {markLines(marks, span, bottom)}
       {/* After the marks, which pass behind these labels. */}
-      {plots.map(({ baseLine, height, top, name }) =>
-        level(baseLine - height, `${number(top)} in ${age(stepMs)}: ${name}`),
-      )}
+      {plots.map(({ baseLine, height, top, name }) => (
+        <>
+          {level(baseLine - height, `${number(top)} ${name}`)}
+          {level(baseLine - height / 2, number(top / 2))}
+        </>
+      ))}
       {timeAxis(span, bottom)}
     </ChartFigure>
   );
@@ -123,27 +132,33 @@ function stepBars(
   base: string,
   so: string,
 ) {
+  const shown = plot.bars.flat().filter((outcome) => step[outcome] > 0);
+  const [worst] = shown;
+  if (worst === undefined) return null;
   const width = 0.84 / plot.bars.length;
-  return plot.bars.flatMap((stack, place) => {
-    let y = plot.baseLine;
-    return stack.map((outcome) => {
-      const count = step[outcome];
-      if (count === 0) return null;
-      // One dead event among a thousand must be seen.
-      const height = Math.max(2, Math.round((count / plot.top) * plot.height * 10) / 10);
-      y -= height;
-      const x = across(n + 0.08 + place * width, steps.length);
-      return (
-        <a href={outcomeHref(base, outcome, step.at, stepMs)} tabindex={-1} aria-hidden="true">
-          <title>
-            {shortTime(step.at, now)}: {number(count)} {WORDS[outcome]}
-            {so}
-          </title>
-          {bar(outcome, { x, width: across(width, steps.length), y: Math.round(y * 10) / 10, height })}
-        </a>
-      );
-    });
-  });
+  const column = { x: across(n, steps.length), width: across(1, steps.length) };
+  return (
+    <a href={outcomeHref(base, worst, step.at, stepMs)} tabindex={-1} aria-hidden="true">
+      <title>
+        {shortTime(step.at, now)}: {shown.map((outcome) => `${number(step[outcome])} ${WORDS[outcome]}`).join(', ')}
+        {so}
+      </title>
+      {/* The whole column is the link, because a bar may be too small to hit. */}
+      <rect class="hit" {...column} y={plot.baseLine - plot.height} height={plot.height} />
+      {plot.bars.flatMap((stack, place) => {
+        let y = plot.baseLine;
+        return stack.map((outcome) => {
+          const count = step[outcome];
+          if (count === 0) return null;
+          // One dead event among a thousand must be seen.
+          const height = Math.max(2, Math.round((count / plot.top) * plot.height * 10) / 10);
+          y -= height;
+          const x = across(n + 0.08 + place * width, steps.length);
+          return bar(outcome, { x, width: across(width, steps.length), y: Math.round(y * 10) / 10, height });
+        });
+      })}
+    </a>
+  );
 }
 
 interface Place {
@@ -157,7 +172,9 @@ function bar(outcome: Outcome, place: Place) {
   return (
     <>
       <rect class={outcome} {...place} />
-      {outcome !== 'processed' && outcome !== 'stored' && <rect fill={`url(#outcomes-${outcome})`} {...place} />}
+      {outcome !== 'processed' && outcome !== 'stored' && (
+        <rect class={`pattern-${outcome}`} fill={`url(#outcomes-${outcome})`} {...place} />
+      )}
     </>
   );
 }

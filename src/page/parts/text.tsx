@@ -36,11 +36,6 @@ export function breaking(name: string, after: RegExp) {
   ));
 }
 
-export function EntityName({ name }: { readonly name: string }) {
-  const line = oneLine(name, 80);
-  return isBlank(line) ? <StoredText text={name} /> : <bdi>{breaking(line, /(?<=:)/)}</bdi>;
-}
-
 export function LongText({ text, atMost }: TextParts) {
   if (text.length <= atMost) return <StoredText text={text} />;
   return (

@@ -12,23 +12,6 @@ import { eventsHref, eventHref, pendingHref } from './filter-fields.ts';
 import { Panel } from './list-table.tsx';
 import { AtEndpoint, StoredText, Listed, listedName, Time } from './text.tsx';
 
-export function pausedPanel({ base, now }: Visit, pauses: readonly Pause[]) {
-  if (pauses.length === 0) return <></>;
-  return (
-    <Panel id="paused" title="Paused">
-      <ul>
-        {pauses.map((pause) => (
-          <li class="warning">
-            <TypeAt of={pause} />, paused since <Time at={pause.since} now={now} />
-            <Until pause={pause} now={now} /> by <StoredText text={pause.actor} atMost={60} />
-            <AfterColon reason={pause.reason} />. {waitingFor(pause, base)} <a href={`${base}/paused`}>Resume</a>
-          </li>
-        ))}
-      </ul>
-    </Panel>
-  );
-}
-
 export function TypeAt({ of: { type, endpoint } }: { readonly of: Pick<Pause, 'type' | 'endpoint'> }) {
   return (
     <>
@@ -54,19 +37,6 @@ export function AfterColon({ reason }: { readonly reason: string | null }) {
   return (
     <>
       : <StoredText text={reason} atMost={300} />
-    </>
-  );
-}
-
-function waitingFor(pause: Pause, base: string) {
-  const { waiting, more } = pause;
-  if (waiting === 0 && !more) return 'No events are waiting.';
-  return (
-    <>
-      <a href={pendingHref(base, pause)}>
-        {bounded({ count: waiting, more })} {waiting === 1 && !more ? 'event is waiting' : 'events are waiting'}
-      </a>
-      .
     </>
   );
 }

@@ -1,7 +1,7 @@
-import type { Child } from 'hono/jsx';
+import { countsIn, stats, type SpanCounts, type Stats } from '../../ops/stats.ts';
 import { deadGroups } from '../../ops/find.ts';
+import { calmText, warningsOf, type Warning } from '../../ops/health.ts';
 import { pausedTypes } from '../../ops/pauses.ts';
-import { stats, type Stats } from '../../ops/stats.ts';
 import {
   comparisonOf,
   type Comparison,
@@ -11,70 +11,161 @@ import {
   failedPart,
   verdict,
 } from '../../ops/releases.ts';
+import type { Child } from 'hono/jsx';
 import { age, bounded, number, percent, plural, latency, withDead } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { LatencyChart } from '../charts/latency-chart.tsx';
 import { OutcomesChart } from '../charts/outcomes-chart.tsx';
-import { rangeOf, Ranges, stepsOf } from '../parts/range.tsx';
-import { AtEndpoint, breaking, EntityName, Shortened, Time } from '../parts/text.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { lastRange, type Range, rangeBackTo, rangeOf, Ranges } from '../parts/range.tsx';
+import { breaking, Copyable, Shortened } from '../parts/text.tsx';
 import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
-import { WaitInBrief, WhyItWaits, pausedPanel, unhandledPanel } from '../parts/waiting.tsx';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
 import type { Screen, Visit } from '../visit.ts';
-import { Headline, pausesToTell } from './overview-headline.tsx';
-import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';
+import { IncidentList } from './incident-list.tsx';
+import { beginningOf, extentOf, levelOf, troublesOf } from './incidents.ts';
+import { findStuck } from './stuck-events.ts';
 
+/** Incidents are those of the last day, whatever span the charts show. */
 export async function overviewScreen(visit: Visit): Promise<Screen> {
-  const { inbox } = visit.operated;
-  const range = rangeOf(visit.url);
+  const { now, url, operated } = visit;
+  const { inbox } = operated;
+  const day = lastRange('24h', now);
   const [figures, groups, pauses] = await Promise.all([
-    stats(inbox, stepsOf(range, visit.now)),
-    deadGroups(inbox),
+    stats(inbox, { since: day.since, until: day.until, steps: day.steps }),
+    deadGroups(inbox, now.getTime()),
     pausedTypes(inbox),
   ]);
+  const { traffic, unhandled, processing } = figures;
   const [changes, stuck] = await Promise.all([
-    changesOf(inbox, figures, range.label, visit.now),
-    findStuck(inbox, figures.now.oldest, visit.now, [...pauses, ...figures.unhandled.waiting]),
+    changesOf(inbox, figures, day.label, now),
+    findStuck(inbox, figures.now.oldest, now, [...pauses, ...unhandled.waiting]),
   ]);
-  const reported = pausesToTell(pauses);
-  const span = { steps: figures.steps, stepMs: range.stepMs, now: visit.now };
+  const watch = { traffic, unhandled, ...processing };
+  const warnings = warningsOf(watch, inbox, now);
+  const { dead } = figures.now;
+  const { ignored, ignoredSince } = unhandled;
+  const incidents = troublesOf({ dead, groups, warnings, changes, pauses, ignored, stuck }).map((trouble) => {
+    return { trouble, extent: extentOf(trouble, figures, figures) };
+  });
+  const alarmed = incidents.filter(({ trouble }) => levelOf(trouble) !== 'paused');
+  const range = rangeOf(url, now, rangeBackTo(beginningOf(alarmed.map(({ extent }) => extent)), now));
+  const isDay = range.name === day.name;
+  const counts = isDay
+    ? figures
+    : await countsIn(inbox, { since: range.since, until: range.until, steps: range.steps });
+  const compared = isDay ? changes : await changesOf(inbox, counts, range.label, now);
+  const isEmpty = traffic.all.lastReceived === null && figures.now.oldestPending === null && dead.count === 0;
+  const span = { steps: counts.steps, stepMs: range.stepMs, now };
   return {
     title: 'Overview',
-    tab: withDead(figures.now.dead, 'Overview'),
+    tab: withDead(dead, 'Overview'),
     current: '/',
     content: (
-      <>
-        <Ranges current={range} />
-        <div id="live">
-          <Headline
-            visit={visit}
-            figures={figures}
-            stuck={stuck}
-            groups={groups}
-            changes={changes}
-            pauses={pauses}
-            rangeLabel={range.label}
-          />
-          <div class="answers">
-            <OutcomesChart {...span} base={visit.base} marks={changes.marks} />
-            <TypeChanges changes={changes} />
-          </div>
-          {tiles(visit, figures, range.label)}
-          {/* The headline tells of the other pauses, and of types without a processor. */}
-          {pausedPanel(
-            visit,
-            pauses.filter((pause) => !reported.includes(pause)),
+      <div id="live">
+        <section id="watch" aria-label="Incidents">
+          {incidents.length > 0 ? (
+            <IncidentList visit={visit} incidents={incidents} ignoredSince={ignoredSince} />
+          ) : (
+            !isEmpty && (
+              <p class="calm" id="headline">
+                <Icon name="done" />
+                <span>All well: no event is dead, and none has been pending for more than a minute.</span>
+              </p>
+            )
           )}
-          {unhandledPanel(visit, { ...figures.unhandled, waiting: [] })}
-          {waitingLongest(visit, stuck)}
-          <LatencyChart {...span} total={figures.answerMs} />
+          {isEmpty ? firstSteps(visit, figures) : vital(visit, figures, warnings, groups)}
+        </section>
+        <Ranges current={range} />
+        {tiles(visit, figures, counts, range)}
+        <div class="answers">
+          <OutcomesChart {...span} base={visit.base} marks={compared.marks} />
+          <TypeChanges changes={compared} />
         </div>
-      </>
+        <LatencyChart {...span} total={counts.answerMs} />
+      </div>
     ),
   };
 }
 
-function tiles({ base, now }: Visit, { totals, now: standing, redeliveryRate, since }: Stats, rangeLabel: string) {
+type Groups = Awaited<ReturnType<typeof deadGroups>>;
+
+function vital({ base, now }: Visit, figures: Stats, warnings: readonly Warning[], groups: Groups) {
+  const { totals, traffic, unhandled, processing } = figures;
+  const deliveries = totals.stored + totals.duplicate + totals.rejected;
+  const isRejecting = warnings.some(({ alarm, endpoint }) => alarm === 'rejecting' && endpoint === null);
+  const known = groups.filter(({ open }) => !open);
+  return (
+    <p class="muted" id="vital">
+      {calmText({ traffic, unhandled, ...processing }, now, warnings)}
+      {!isRejecting && deliveries > 0 && (
+        <>
+          {' '}
+          <a href={`${base}/rejected`}>
+            {number(totals.rejected)} of {plural(deliveries, 'delivery', 'deliveries')}
+          </a>{' '}
+          {totals.rejected === 1 ? 'was' : 'were'} rejected in the last 24 h.
+        </>
+      )}
+      {known.length > 0 && (
+        <>
+          {' '}
+          <a href={`${base}/dead`}>{plural(known.length, 'group')} of dead events</a>{' '}
+          {known.length === 1 ? 'is' : 'are'} acknowledged.
+        </>
+      )}
+    </p>
+  );
+}
+
+/** Live, so each step is marked when it is done. */
+function firstSteps({ base }: Visit, { processing, totals }: Stats) {
+  const isStarted = processing.processors.length > 0;
+  const step = (isDone: boolean, title: string, more: Child) => (
+    <li class={isDone ? 'done' : undefined}>
+      <strong>{title}</strong> {isDone && <span class="muted">(done)</span>}
+      {more}
+    </li>
+  );
+  return (
+    <Panel id="first-steps" title="Waiting for the first event">
+      <ol class="steps">
+        {step(
+          isStarted,
+          'Start your receiver.',
+          <p class="muted">
+            {isStarted ? 'A processor is running.' : 'Call receiver.start() in your application, and run it.'}
+          </p>,
+        )}
+        {step(
+          totals.rejected > 0,
+          'Register its URL at the Commerce Ordering Service.',
+          totals.rejected > 0 ? (
+            <p>
+              <a href={`${base}/rejected`}>{plural(totals.rejected, 'delivery', 'deliveries')}</a> arrived and{' '}
+              {totals.rejected === 1 ? 'was' : 'were'} rejected.
+            </p>
+          ) : (
+            <p class="muted">Use the address of the route that you gave to hookbox, and the same signing secret.</p>
+          ),
+        )}
+        {step(
+          false,
+          'Send an event.',
+          <>
+            <p class="muted">Place an order, or send a signed test event. This page shows the event when it arrives.</p>
+            <Copyable text="npx hookbox trigger order.created --to http://localhost:3000/webhooks" />
+          </>,
+        )}
+      </ol>
+    </Panel>
+  );
+}
+
+function tiles({ base, now }: Visit, { now: standing }: Stats, counts: SpanCounts, range: Range) {
+  const { totals, redeliveryRate, since, until } = counts;
+  const span = range.isLast ? { since } : { since, until };
+  const inSpan = range.isLast ? `in ${range.label}` : 'in this time';
   const { oldestPending: oldest, dead, pending, processing, retrying } = standing;
   const tile = (id: string, name: string, figure: string, href: string, more: Child) => (
     <li class="tile" id={`tile-${id}`}>
@@ -88,16 +179,16 @@ function tiles({ base, now }: Visit, { totals, now: standing, redeliveryRate, si
     <ul class="tiles" id="tiles">
       {tile(
         'received',
-        `Received in ${rangeLabel}`,
+        `Received ${inSpan}`,
         number(totals.stored),
-        eventsHref(base, { since }),
+        eventsHref(base, span),
         `and ${plural(totals.duplicate, 'redelivery', 'redeliveries')} (${percent(redeliveryRate)})`,
       )}
       {tile(
         'processed',
-        `Processed in ${rangeLabel}`,
+        `Processed ${inSpan}`,
         number(totals.processed),
-        eventsHref(base, { states: ['processed'], since }),
+        eventsHref(base, { states: ['processed'], ...span }),
         `and ${plural(totals.failed, 'failed attempt')}`,
       )}
       {tile(
@@ -107,7 +198,7 @@ function tiles({ base, now }: Visit, { totals, now: standing, redeliveryRate, si
         eventsHref(base, { states: ['pending'], retrying: true }),
         `of ${bounded(pending)} pending; ${bounded(processing)} being processed`,
       )}
-      {tile('dead', 'Dead now', bounded(dead), `${base}/dead`, `${number(totals.dead)} died in ${rangeLabel}`)}
+      {tile('dead', 'Dead now', bounded(dead), `${base}/dead`, `${number(totals.dead)} died ${inSpan}`)}
       {tile(
         'oldest-pending',
         'Oldest pending',
@@ -120,56 +211,6 @@ function tiles({ base, now }: Visit, { totals, now: standing, redeliveryRate, si
 }
 
 const SHOWN = 5;
-
-function waitingLongest({ base, now }: Visit, { waiting, more, causes, reported }: Stuck) {
-  if (waiting.length === 0) return <></>;
-  const allOf = ({ entity, oldest }: Waiting): string =>
-    entity === null ? eventHref(base, oldest) : eventsHref(base, { endpoint: oldest.endpoint, entity });
-  return (
-    <Panel id="waiting" title="Waiting longest">
-      <DataTable
-        rows={waiting.slice(0, SHOWN)}
-        rowIs={(one) => ({ id: `waiting-${one.oldest.seq}`, 'data-href': allOf(one) })}
-        columns={[
-          [
-            'about',
-            (one) => (
-              <>
-                <a href={allOf(one)}>
-                  <EntityName name={one.entity ?? one.oldest.id} />
-                </a>
-                <AtEndpoint endpoint={one.oldest.endpoint} />
-              </>
-            ),
-          ],
-          // The inbox may have more events of it than were looked at.
-          ['events', ({ count }) => bounded({ count, more })],
-          [
-            'oldest received',
-            ({ oldest }) => (
-              <a href={eventHref(base, oldest)}>
-                <Time at={oldest.receivedAt} now={now} />
-              </a>
-            ),
-          ],
-          [
-            'why',
-            (one) => {
-              const wait = causes.get(one)?.wait ?? null;
-              if (reported.has(one)) return <WaitInBrief wait={wait} base={base} now={now} />;
-              return <WhyItWaits event={one.oldest} wait={wait} base={base} now={now} />;
-            },
-          ],
-        ]}
-      />
-      {(waiting.length > SHOWN || more) && (
-        <p>
-          <a href={eventsHref(base, { states: ['pending'] })}>All pending events</a>
-        </p>
-      )}
-    </Panel>
-  );
-}
 
 export function TypeChanges({
   changes: { types, spans, isReleaseUnnamed },

@@ -1,7 +1,7 @@
 import type { RejectedDelivery } from '../../inbox/operator/counts.ts';
 import { rejectedDeliveries, stats, type Stats } from '../../ops/stats.ts';
 import { bytes, number, percent, plural } from '../../ops/words/format.ts';
-import { rangeOf, rangeQuery, Ranges, stepsOf, type Range } from '../parts/range.tsx';
+import { rangeOf, rangeQuery, Ranges, Within, type Range } from '../parts/range.tsx';
 import { Time, StoredText } from '../parts/text.tsx';
 import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
@@ -14,10 +14,10 @@ const KEPT = 1_000;
 
 export async function rejectedScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
-  const range = rangeOf(visit.url, '24h');
+  const range = rangeOf(visit.url, visit.now);
   const only = visit.url.searchParams.get('reason');
   const [figures, latest] = await Promise.all([
-    stats(inbox, { ...stepsOf(range, visit.now), steps: 1 }),
+    stats(inbox, { since: range.since, until: range.until, steps: 1 }),
     rejectedDeliveries(inbox, only === null ? SHOWN + 1 : KEPT),
   ]);
   const rejections = only === null ? latest : latest.filter(({ reason }) => reason === only);
@@ -63,7 +63,9 @@ function ratesPanel({ rejectedByReason, rejectionRate, totals }: Stats, range: R
     .sort(([, one], [, other]) => other - one);
   return (
     <section class="panel" id="rates">
-      <h2>In the last {range.label}</h2>
+      <h2>
+        <Within range={range} />
+      </h2>
       {reasons.length === 0 ? (
         <p>No deliveries were rejected.</p>
       ) : (

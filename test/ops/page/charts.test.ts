@@ -133,7 +133,7 @@ describe('outcomes over time', () => {
       drawn.every(({ attributes }) => attributes['tabindex'] === '-1' && attributes['aria-hidden'] === 'true'),
     ).toBe(true);
     const hrefs = (tags: readonly Tag[]) => tags.map(({ attributes }) => attributes['href'] ?? '').toSorted();
-    expect(hrefs(drawn)).toEqual(hrefs(links(partOf(html, 'outcomes-table'))));
+    expect(hrefs(links(partOf(html, 'outcomes-table')))).toEqual(expect.arrayContaining(hrefs(drawn)));
     expect(hrefs(drawn)).toContain('/ops/rejected');
     const from = new URLSearchParams({
       since: steps[0]?.at.toISOString() ?? '',

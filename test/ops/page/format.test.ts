@@ -106,9 +106,9 @@ describe('times', () => {
   });
 });
 
-test('an axis has no room for the year', () => {
+test('an axis has room for a time or a day', () => {
   const newYear = new Date('2026-01-01T00:10:00Z');
-  expect(axisTime(new Date('2026-01-01T00:05:00Z'), newYear)).toBe('00:05');
-  expect(axisTime(new Date('2025-12-31T23:55:00Z'), newYear)).toBe('31 Dec 23:55');
+  expect(axisTime(new Date('2026-01-01T00:05:00Z'))).toBe('00:05');
+  expect(axisTime(new Date('2026-01-01T00:00:00Z'))).toBe('1 Jan');
   expect(shortTime(new Date('2025-12-31T23:55:00Z'), newYear)).toBe('31 Dec 2025 23:55');
 });

@@ -8,13 +8,11 @@ import type { EndpointType } from '../../../src/inbox/rules/pauses.ts';
 import type { TypeChange } from '../../../src/ops/releases.ts';
 import type { Warning } from '../../../src/ops/health.ts';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
-import { findStuck, type Waiting } from '../../../src/page/screens/stuck-events.ts';
-import { troublesOf, type Seen, type Trouble } from '../../../src/page/screens/overview-headline.tsx';
+import { findStuck } from '../../../src/page/screens/stuck-events.ts';
+import { troublesOf, type Seen, type Trouble } from '../../../src/page/screens/incidents.ts';
 import { outageDay } from '../../browser/inboxes/outage-day.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
-import { orderEvent, store } from '../../helpers/order-event.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
-import { ANY, FAILED } from '../events-in-states.ts';
 import { partOf, tagsOf, textOf, textIn } from './read-html.ts';
 import { ago, counting, deadGroup, htmlOf, NOW, stubVisit, summary } from './stub-visit.ts';
 
@@ -90,7 +88,35 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
   {
     what: 'dead events without a body, which are in no group',
     seen: async () => ({ dead: dead.dead }),
+    told: ['more dead'],
+  },
+  {
+    what: 'groups that an operator has acknowledged, beside an open one',
+    seen: async () => ({ dead: dead.dead, groups: [deadGroup(), deadGroup({ open: false })] }),
     told: ['dead'],
+  },
+  {
+    what: 'only groups that an operator has acknowledged',
+    seen: async () => ({ dead: dead.dead, groups: [deadGroup({ open: false })] }),
+    told: [],
+  },
+  {
+    what: 'many groups',
+    seen: async () => ({ dead: dead.dead, groups: Array.from({ length: 9 }, () => deadGroup()) }),
+    told: ['dead', 'dead', 'dead', 'dead', 'more dead'],
+  },
+  {
+    what: 'a release after which events died, before what is retried',
+    seen: async () => ({
+      changes: { types: [{ ...broken, after: { ...broken.after, dead: 1 } }], release },
+      stuck: await stuckOf([{ failures: 1 }, later()]),
+    }),
+    told: ['release', 'retries'],
+  },
+  {
+    what: 'what was ignored and could be rerun',
+    seen: async () => ({ ignored: [{ ...pause, count: 3, more: false, handled: true }] }),
+    told: ['ignored'],
   },
   { what: 'what a release has broken', seen: async () => deployed, told: ['release'] },
   {
@@ -150,12 +176,12 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
         [{ type: 'order.ready', failures: 1 }, later()],
       ),
     }),
-    told: ['blocked', 'paused', 'retries'],
+    told: ['blocked', 'retries', 'paused'],
   },
   {
-    what: 'a pause for which nothing waits yet',
-    seen: async () => ({ pauses: [{ ...waitingPause, waiting: 0 }] }),
-    told: [],
+    what: 'pauses for which nothing waits yet',
+    seen: async () => ({ pauses: Array.from({ length: 5 }, () => ({ ...waitingPause, waiting: 0 })) }),
+    told: ['paused', 'paused', 'paused', 'more paused'],
   },
   {
     what: 'what waits as nobody takes it, which a warning has said',
@@ -194,6 +220,7 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
     warnings: [],
     changes: { types: [], release: null },
     pauses: [],
+    ignored: [],
     stuck: await stuckOf(),
   };
   expect(troublesOf({ ...calm, ...(await seen()) }).map(({ what }) => what)).toEqual(told);
@@ -232,67 +259,44 @@ it('names a pause that events wait for, with who and why, and the most that wait
   const html = await htmlOf(await overviewScreen(visit));
   const headline = partOf(html, 'headline');
   expect(textOf(headline)).toBe(
-    '40+ events of order.ready at shop-a are waiting; the type has been paused since 03:50 UTC (9 min) by grace: the till is <b>. Resume ' +
-      '1 event of order.created is waiting; the type has been paused since 03:50 UTC (9 min) by ada. Resume',
+    'Paused: order.ready at shop-a is paused by grace: the till is <b> 40+ waiting since 03:50 Resume… ' +
+      'Paused: order.created is paused by ada 1 waiting since 03:50 Resume… ' +
+      'Paused: order.completed is paused by ada 0 waiting since 03:50 Resume…',
   );
   const links = tagsOf(headline).flatMap(({ attributes }) => attributes['href'] ?? []);
   expect(links.slice(0, 2)).toEqual(['/ops/events?endpoint=shop-a&type=order.ready&state=pending', '/ops/paused']);
-  expect(textIn(html, 'paused')).toMatch(/^Paused order\.completed, paused since .* No events are waiting/);
 });
 
-it('says since when some are dead, whichever group they are in', () => {
-  const groups = [200, 100, 300].map((minutes) =>
-    deadGroup({ oldest: summary({ receivedAt: ago(400), settledAt: ago(minutes) }) }),
+it('says of a group how many died, and when the first and the last did', async () => {
+  const html = await htmlOf(
+    await overviewScreen(
+      stubVisit({ deadGroups: async () => [deadGroup({ firstDeadAt: ago(3_000), lastDeadAt: ago(30) })] }),
+    ),
   );
-  const changes = { types: [], release: null };
-  const none = { waiting: [], first: null };
-  const stuck = {
-    waiting: [],
-    causes: new Map(),
-    reported: new Set<Waiting>(),
-    blocked: none,
-    retries: none,
-    more: false,
-  };
-  const [told] = troublesOf({ ...dead, groups, warnings: [], changes, pauses: [], stuck });
-  expect(told).toMatchObject({ since: ago(300) });
-});
-
-it('does not take the oldest for the first that died, as it may have been rerun', async () => {
-  const inbox: Inbox = sqliteInbox(scratchFile());
-  onTestFinished(() => inbox.close());
-  const now = new Date('2026-03-14T12:00:00Z');
-  const events = [
-    ['evt_rerun', 300, 60],
-    ['evt_other', 299, 240],
-    ['evt_young', 100, 90],
-  ] as const;
-  for (const [id, received, died] of events) {
-    const at = (minutes: number) => now.getTime() - minutes * 60_000;
-    await store(inbox, orderEvent(id, { receivedAt: at(received) }));
-    const claimed = await inbox.claimOne(orderEvent(id), { ...ANY, now: at(died) - 1 });
-    if (typeof claimed === 'string') throw new Error(claimed);
-    await inbox.settle(claimed.lease, FAILED, at(died));
-  }
-  const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
-  // One is dead since 08:00 that is neither the oldest nor the newest: what is said holds all the same.
-  expect(textIn(html, 'headline')).toMatch(
-    /^3 events are dead in 1 group, some since 10:30 UTC \(1 h 30 min\) 3, none received for 1 h 40 min: Error: the shop is down/,
+  expect(textIn(html, 'headline')).toBe(
+    'Loss: TypeError: Cannot read properties of undefined The last 24 hours; at most 12 in an hour ' +
+      '12 dead 12 Mar 01:59 – 03:29 Rerun…',
   );
+  // The charts go back to the oldest incident.
+  expect(textIn(html, 'tile-received')).toContain('in 7 d');
 });
 
 function row(minute: number, what: 'processed' | 'failed', count: number): CountRow {
   return { at: Math.floor(ago(minute).getTime() / 60_000) * 60_000, what, detail: 'order.shipped', count };
 }
 
-it('names the type that fails since the release, in the words of the comparison', async () => {
-  const visit = stubVisit({
-    ...counting([row(50, 'processed', 198), row(50, 'failed', 2), row(5, 'processed', 31), row(5, 'failed', 19)]),
-    marks: async () => [{ kind: 'release', name: '2026.11.2', endpoint: 'default', at: ago(20) }],
-  });
+it('names the type that fails since the release, in the words of the comparison, whatever the charts show', async () => {
+  const visit = stubVisit(
+    {
+      ...counting([row(50, 'processed', 198), row(50, 'failed', 2), row(5, 'processed', 31), row(5, 'failed', 19)]),
+      marks: async () => [{ kind: 'release', name: '2026.11.2', endpoint: 'default', at: ago(20) }],
+    },
+    { path: '/?range=1h' },
+  );
   const html = await htmlOf(await overviewScreen(visit));
   expect(textIn(html, 'headline')).toBe(
-    'order.shipped: 38% of its runs have failed since release 2026.11.2 began 20 min ago, compared with 1% in the 1 h before. By type',
+    'Retry: order.shipped: 38% of its runs have failed since release 2026.11.2; 1% failed in the 24 h before. ' +
+      '19 failed since 03:39 Compare',
   );
   expect(textIn(html, 'verdict')).toMatch(/^Failed more often: order\.shipped \(38%, previously 1%\)/);
 });
@@ -310,20 +314,18 @@ it.each([
     },
     { path: '/?range=24h' },
   );
-  expect(textIn(await htmlOf(await overviewScreen(visit)), 'headline')).toMatch(
-    new RegExp(
-      `^order\\.shipped: \\S+ of its runs have failed since release 2026\\.11\\.2 began 5 h ago, compared with 1% in the 24 h before; ${lately}\\. By type$`,
-    ),
+  expect(textIn(await htmlOf(await overviewScreen(visit)), 'headline')).toContain(
+    `failed since release 2026.11.2; 1% failed in the 24 h before; ${lately}. `,
   );
 });
 
-it('after a day with an outage it says first how many are dead, of what, since when, and that no more came', async () => {
+it('after a day with an outage it says first of what most died, and how many', async () => {
   const inbox: Inbox = sqliteInbox(scratchFile());
   onTestFinished(() => inbox.close());
   const now = new Date();
   await outageDay(inbox, { now: () => now.getTime() });
   const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
   expect(textIn(html, 'headline')).toMatch(
-    /^\d+ events are dead in 2 groups, some since .+ UTC \(\d+ h.*?\) \d+, some since .+ UTC \(.+?\), none received for 6 h \d+ min: Error: connect ECONNREFUSED 10\.0\.3\.14:5432 \d+, some since .+ TaxError: no tax rate for ord_day\d+/,
+    /^Loss: Error: connect ECONNREFUSED 10\.0\.3\.14:5432 The last 24 hours; at most \d+ in an hour 150 dead .+ Rerun… Loss: TaxError: no tax rate for ord_day\d+/,
   );
 });
