@@ -38,10 +38,10 @@ export async function expectOps(server: RunningServer): Promise<void> {
   const links = [...overview.matchAll(/ (?:href|src)="(\/[^"]*)"/g)].map(([, to = '']) => to);
   expect(links).toEqual(expect.arrayContaining(['/ops/events', '/ops/assets/page.css', '/ops/assets/page.js']));
   expect(links.filter((to) => to !== '/ops' && !to.startsWith('/ops/'))).toEqual([]);
-  for (const to of links) {
+  for (const to of links.filter((link) => !/^\/ops\/(?:preferences|signout)/.test(link))) {
     const shown = await read(server, to);
-    const [, asset] = /^\/ops\/assets\/(.+)$/.exec(to) ?? [];
-    if (asset !== undefined) expect(shown).toBe(readFileSync(new URL(asset, ASSETS), 'utf8'));
+    const [, asset] = /^\/ops\/assets\/(.+\.(?:css|js))$/.exec(to) ?? [];
+    if (asset !== undefined) expect(shown).toContain(readFileSync(new URL(asset, ASSETS), 'utf8'));
   }
   const previewed = await act(server, '/ops/bulks', { act: 'rerun', state: 'dead' });
   expect([previewed.status, previewed.headers.get('location')]).toEqual([
