@@ -89,7 +89,7 @@ const BAR = 4;
 /** A bar an hour, for the last day. */
 function Spark({ counts }: { readonly counts: readonly number[] | null }) {
   const most = Math.max(0, ...(counts ?? []));
-  if (counts === null || most === 0) return <span class="spark" />;
+  if (counts === null || most === 0) return <span class="hours" />;
   const bars = counts.map((count, hour) => {
     if (count === 0) return '';
     const height = Math.max(2, Math.round((count / most) * SPARK_HEIGHT));
@@ -97,7 +97,7 @@ function Spark({ counts }: { readonly counts: readonly number[] | null }) {
   });
   const title = `The last 24 hours; at most ${number(most)} in an hour`;
   return (
-    <svg class="spark" viewBox={`0 0 ${counts.length * BAR} ${SPARK_HEIGHT}`} role="img" aria-label={title}>
+    <svg class="hours" viewBox={`0 0 ${counts.length * BAR} ${SPARK_HEIGHT}`} role="img" aria-label={title}>
       <title>{title}</title>
       <path d={bars.join('')} />
       <path class="floor" d={`M0 ${SPARK_HEIGHT - 0.5}h${counts.length * BAR}`} />
