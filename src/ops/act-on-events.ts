@@ -5,10 +5,11 @@ import type { ActOptions, ActReport, By, Act } from '../inbox/operator/acts.ts';
 import { assertFilter } from '../inbox/operator/search.ts';
 import { askedByKey } from '../inbox/rules/decide-act.ts';
 import { decideOnStored } from '../inbox/rules/operator-acts.ts';
-import { assertOptions, type RulesFor } from '../option-rules.ts';
+import { assertOptions, whole, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 
-const RERUN: RulesFor<ActOptions> = { states: 'list', force: 'boolean', entity: 'function' };
+const SHOWN: RulesFor<ShownEvents> = { states: 'list', attempts: whole(0) };
+const RERUN: RulesFor<ActOptions> = { ...SHOWN, force: 'boolean', entity: 'function' };
 const OF_ONE = { entity: true, now: true } as const;
 
 /**
@@ -18,7 +19,7 @@ const OF_ONE = { entity: true, now: true } as const;
  *
  * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use {@link
  * previewBulk}
- * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
+ * @param options - with `states` or `attempts`, any other event stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
  * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
  * @example
@@ -84,8 +85,6 @@ export async function rerun(
   return moved ? 'rerun' : 'not needed';
 }
 
-const DISCARD: RulesFor<InStates> = { states: 'list' };
-
 /**
  * Discards dead and pending events, so that no handler runs for them. Discarded events can be rerun later.
  *
@@ -93,7 +92,7 @@ const DISCARD: RulesFor<InStates> = { states: 'list' };
  * invalid` and the event stays dead. Once such an event is pruned or erased, it no longer counts as dead.
  *
  * @param keys - at most 500 events; for more, use {@link previewBulk}
- * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
+ * @param options - with `states` or `attempts`, any other event stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
  * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
  * @example
@@ -110,13 +109,11 @@ export async function discardEvents(
   inbox: AnyInbox,
   keys: readonly EventKey[],
   by: By,
-  options: InStates = {},
+  options: ShownEvents = {},
 ): Promise<ActReport> {
-  assertOptions('discardEvents', options, DISCARD);
+  assertOptions('discardEvents', options, SHOWN);
   return actOnNamed(inbox, 'discard', keys, by, options);
 }
-
-const RETRY: RulesFor<InStates> = { states: 'list' };
 
 /**
  * Makes failed events due now, instead of when their backoff ends. The counts of attempts, failures and crashes stay
@@ -125,7 +122,7 @@ const RETRY: RulesFor<InStates> = { states: 'list' };
  *
  * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use {@link
  * previewBulk}
- * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
+ * @param options - with `states` or `attempts`, any other event stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
  * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
  * @example
@@ -143,14 +140,14 @@ export async function retryEventsNow(
   inbox: AnyInbox,
   keys: readonly EventKey[],
   by: By,
-  options: InStates = {},
+  options: ShownEvents = {},
 ): Promise<ActReport> {
-  assertOptions('retryEventsNow', options, RETRY);
+  assertOptions('retryEventsNow', options, SHOWN);
   return actOnNamed(inbox, 'retry-now', keys, by, options);
 }
 
-/** The option `states` of an operator's action. */
-export type InStates = Pick<ActOptions, 'states'>;
+/** The events that an operator has seen. */
+export type ShownEvents = Pick<ActOptions, 'states' | 'attempts'>;
 
 async function actOnNamed(
   inbox: AnyInbox,

@@ -143,6 +143,16 @@ export const testActs = suite((open: () => Promise<ActedStore>) => {
       expect((await auditOf(inbox))[0]).toMatchObject({ act: 'rerun', counts: { done: 1, changed: 1 } });
       expect((await discardEvents(inbox, [key('shown')], ADA, { states: ['dead'] })).counts).toEqual({ changed: 1 });
       expect((await discardEvents(inbox, [key('shown')], ADA, { states: ['pending'] })).counts).toEqual({ done: 1 });
+      await handled(inbox, FAILED, orderEvent('again'));
+      const seen = { states: ['dead'], attempts: 1 } as const;
+      await rerunEvents(inbox, [key('again')], ADA, seen);
+      await handleAgain(inbox, FAILED, orderEvent('again'));
+      expect((await discardEvents(inbox, [key('again')], ADA, seen)).counts).toEqual({ changed: 1 });
+      await rerunEvents(inbox, [key('again')], ADA, { attempts: 2 });
+      await handleAgain(inbox, { outcome: 'processed' }, orderEvent('again'));
+      const processed = { states: ['processed'], force: true } as const;
+      expect((await rerunEvents(inbox, [key('again')], ADA, { ...processed, attempts: 2 })).counts).toEqual({ changed: 1 });
+      expect((await rerunEvents(inbox, [key('again')], ADA, { ...processed, attempts: 3 })).counts).toEqual({ done: 1 });
       const wrong = { states: ['daed'] } as unknown as { states: EventState[] };
       await expect(rerunEvents(inbox, [key('shown')], ADA, wrong)).rejects.toThrow(ConfigurationError);
       await expect(discardEvents(inbox, [key('shown')], ADA, wrong)).rejects.toThrow(ConfigurationError);

@@ -28,7 +28,7 @@ export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
     values: [keys.map(({ id }) => id), keys.map(({ endpoint }) => endpoint)],
   });
   return {
-    async act(act, keys, by, { force = false, entity, states }) {
+    async act(act, keys, by, { force = false, entity, states, attempts }) {
       const author = authorOf(by);
       refuseTooManyKeys(keys);
       if (keys.length > 1) {
@@ -43,7 +43,7 @@ export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
             keyed('events.seq, events.id, events.endpoint', keys),
           );
           const seqs = new Map(known.map((event) => [keyText(event), event.seq]));
-          const acting = { requested: askedByKey(act, force, states), entity, now: by.now };
+          const acting = { requested: { ...askedByKey(act, force, states), attempts }, entity, now: by.now };
           const { results, moves } = await actOn(
             tx,
             keys.map((key) => seqs.get(keyText(key)) ?? 0),

@@ -46,7 +46,7 @@ export type ActResult =
    * pending event that is due later.
    */
   | 'not needed'
-  /** The event is not in one of `states`, for example because another operator discarded it. */
+  /** The event is not in one of `states`, or has other `attempts`, for example because another operator reran it. */
   | 'changed'
   /**
    * The body does not fit the current schemas, so the event cannot be rerun. An invalid event cannot be discarded
@@ -72,6 +72,8 @@ export interface ActReport {
 export interface ActOptions {
   /** Act only on events in these states. Other events are reported as `changed`. */
   readonly states?: readonly EventState[];
+  /** Act only on events with this number of attempts. Other events are reported as `changed`. */
+  readonly attempts?: number;
   /**
    * `true` lets a rerun include processed events, whose handlers then run once more.
    *

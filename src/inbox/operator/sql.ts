@@ -52,6 +52,8 @@ export interface Dialect {
   readonly stateToActOn: string;
   /** The alias of the row that has `due_ms` and `failures`. */
   readonly queued: string;
+  /** The number of attempts, after the joins of `event`. */
+  readonly attempts: string;
   readonly settled: string;
   /** A value: the terms of events up to this `seq` are in the index. */
   readonly indexed: string;

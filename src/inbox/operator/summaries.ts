@@ -118,10 +118,11 @@ export interface ActedColumns extends Omit<ActedRow, 'deadReason' | 'dueMs' | 'p
   readonly erased: unknown;
 }
 
-export function actedColumns({ stateToActOn, queued }: Dialect): string {
+export function actedColumns({ stateToActOn, queued, attempts }: Dialect): string {
   return `
     events.seq, events.endpoint, events.id, events.type, events.entity, ${stateToActOn}, events.body IS NULL AS pruned,
-    events.erased_ms IS NOT NULL AS erased, ${queued}.due_ms, coalesce(length(events.body), 0) AS bytes`;
+    events.erased_ms IS NOT NULL AS erased, ${queued}.due_ms,
+    ${attempts} AS attempts, coalesce(length(events.body), 0) AS bytes`;
 }
 
 export function actedRow({ dead_reason: deadReason, due_ms: dueMs, pruned, erased, ...row }: ActedColumns): ActedRow {

@@ -6,12 +6,15 @@ import type { EventFilter, EventSummary } from '../operator/search.ts';
 export interface AskedAct {
   readonly act: Act;
   readonly states: readonly EventState[];
+  /** that the operator saw */
+  readonly attempts?: number | undefined;
 }
 
 export interface ActedEvent {
   readonly state: EventState;
   readonly deadReason: DeadReason | null;
   readonly pruned: boolean;
+  readonly attempts?: number;
   /** an erased event that was processed is not run again */
   readonly erased?: boolean;
   readonly inBackoff?: boolean;
@@ -77,11 +80,12 @@ export function searchedFor({ act, states }: AskedAct, filter: EventFilter): Eve
  * @param event - `null` if none has the key
  * @param today - `null` if the body does not fit, or if `needsBody` returned `false`
  */
-export function decideAct({ act, states }: AskedAct, event: ActedEvent | null, today: BodyToday | null): ActDecision {
+export function decideAct({ act, states, attempts }: AskedAct, event: ActedEvent | null, today: BodyToday | null): ActDecision {
   if (event === null) return { result: 'unknown' };
   if (!states.includes(event.state)) {
     return { result: appliesTo(act, false).includes(event.state) ? 'changed' : 'not needed' };
   }
+  if (attempts !== undefined && attempts !== event.attempts) return { result: 'changed' };
   if (act === 'retry-now') return event.inBackoff === true ? done({ name: 'retry-now' }) : { result: 'not needed' };
   if (act === 'discard' && event.deadReason !== 'invalid') return done({ name: 'discard', content: null });
   if (event.pruned) return { result: 'pruned' };

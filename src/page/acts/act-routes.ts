@@ -1,12 +1,14 @@
 import { ConfigurationError } from '../../errors.ts';
 import { type EventKey, eventStates } from '../../inbox/event.ts';
 import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
+import type { EventSummary } from '../../inbox/operator/search.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
-import { type InStates, discardEvents, rerunEvents, retryEventsNow } from '../../ops/act-on-events.ts';
 import { cancelBulk, getBulk, pauseBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
+import { discardEvents, rerunEvents, retryEventsNow, type ShownEvents } from '../../ops/act-on-events.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { acknowledgeGroup, reopenGroup } from '../../ops/acknowledge.ts';
 import { pauseType, resumeType } from '../../ops/pauses.ts';
+import { plural } from '../../ops/words/format.ts';
 import { readFilter, eventHref } from '../parts/filter-fields.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
 import { begunHref } from '../screens/bulk-screen.tsx';
@@ -49,11 +51,9 @@ export function actRoutes(shell: Shell): void {
       const key = keyOf(c);
       const { results } = await onOne[act](key, byOf(shell, c), c.get('form'));
       const result = results[0]?.result ?? 'unknown';
-      const shown = fieldOf(c.get('form'), 'state');
-      const state = result === 'done' || shown === '' ? undefined : (await operationsOf(inbox).summary(key))?.state;
-      if (state !== undefined && state !== shown) {
-        const sentence = `The event changed from ${shown} to ${state} after you opened the page. Nothing was done. Go back and reload the page.`;
-        return shell.problem(c, 409, 'The event has changed', sentence);
+      if (result === 'changed' || result === 'not needed') {
+        const sentence = changedSince(c.get('form'), await operationsOf(inbox).summary(key));
+        if (sentence !== null) return shell.problem(c, 409, 'The event has changed', sentence);
       }
       const code = result === 'done' ? DONE[act] : NOT_DONE[result];
       return shell.goTo(c, eventHref('', key), code);
@@ -140,9 +140,23 @@ export function actRoutes(shell: Shell): void {
   }
 }
 
-function shownIn(form: FormData): InStates {
+function shownIn(form: FormData): ShownEvents {
   const shown = fieldOf(form, 'state');
-  return shown === '' ? {} : { states: eventStates.filter((state) => state === shown) };
+  const attempts = fieldOf(form, 'attempts');
+  return {
+    ...(shown !== '' && { states: eventStates.filter((state) => state === shown) }),
+    ...(/^\d{1,9}$/.test(attempts) && { attempts: Number(attempts) }),
+  };
+}
+
+/** `null` if the event is as the form showed it. */
+function changedSince(form: FormData, now: EventSummary | null): string | null {
+  const { states, attempts } = shownIn(form);
+  if (states === undefined || now === null) return null;
+  const [shown = ''] = states;
+  const state = shown === now.state ? `is ${now.state} again` : `changed from ${shown} to ${now.state}`;
+  if (shown === now.state && (attempts === undefined || attempts === now.attempts)) return null;
+  return `The event ${state} after you opened the page, with ${plural(now.attempts, 'attempt')}. Nothing was done. Go back and reload the page.`;
 }
 
 function isForced(form: FormData): boolean {

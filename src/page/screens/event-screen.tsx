@@ -235,7 +235,7 @@ function Act({ visit, summary, act, title, button, force = false, warning, child
         visit={visit}
         to={`${eventHref('', summary)}/${act}`}
         label={button}
-        hidden={[['state', summary.state], ...(force ? [['force', 'yes'] as const] : [])]}
+        hidden={[['state', summary.state], ['attempts', String(summary.attempts)], ...(force ? [['force', 'yes'] as const] : [])]}
       >
         <ReasonField isRequired={act === 'discard' || force} />
         <button type="submit" class={act === 'discard' ? undefined : 'primary'}>

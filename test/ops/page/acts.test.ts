@@ -26,6 +26,11 @@ async function handledAfterRerun(inbox: Inbox): Promise<void> {
   await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_1'));
 }
 
+async function deadAgain(inbox: Inbox): Promise<void> {
+  await rerunEvents(inbox, [KEY], GRACE);
+  await handleAgain(inbox, FAILED, orderEvent('evt_1'));
+}
+
 async function stateOf(inbox: Inbox, id: string): Promise<string | undefined> {
   return (await inbox.get({ endpoint: 'default', id }))?.state;
 }
@@ -74,6 +79,7 @@ describe('one event', () => {
     ['discard', 'dead', 'pending', (inbox: Inbox) => rerunEvents(inbox, [KEY], GRACE)],
     ['rerun', 'discarded', 'processed', (inbox: Inbox) => handledAfterRerun(inbox)],
     ['retry-now', 'pending', 'dead', (inbox: Inbox) => handleAgain(inbox, FAILED, orderEvent('evt_1'))],
+    ['discard', 'dead', 'dead', (inbox: Inbox) => deadAgain(inbox)],
   ] as const)('is left alone by a %s when it was %s and is %s by then', async ([act, shown, now, change]) => {
     const { inbox, post, html } = openedPage();
     await handled(inbox, shown === 'pending' ? WAITS : FAILED, orderEvent('evt_1'));
@@ -84,7 +90,7 @@ describe('one event', () => {
     const answer = await post(`${EVENT}/${act}`, Object.fromEntries(fields));
     expect(answer.status).toBe(409);
     expect(textOf(await answer.text())).toContain(
-      `The event changed from ${shown} to ${now} after you opened the page. Nothing was done`,
+      `The event ${shown === now ? `is ${now} again` : `changed from ${shown} to ${now}`} after you opened the page`,
     );
     expect(await stateOf(inbox, 'evt_1')).toBe(now);
   });

@@ -40,6 +40,7 @@ export function postgres(t: Tables): Dialect {
     state: STATE,
     stateToActOn: stateToActOn(t),
     queued: 'queue',
+    attempts: attemptsOf(t),
     settled: `coalesce(shelf.settled_ms,
       (SELECT ended_ms FROM ${t.attempts} AS attempts WHERE attempts.seq = events.seq AND prunable LIMIT 1),
       (SELECT settled_ms FROM ${t.imported} AS imported WHERE imported.seq = events.seq AND prunable LIMIT 1))`,
@@ -66,15 +67,21 @@ const HANDLED = `
   ${ofPlace('trigger')} AS trigger, shelf.fingerprint, queue.yields`;
 
 /** Only its attempts tell how a processed event went. */
+function ofLastAttempt(t: Tables, column: string): string {
+  return `(SELECT ${column} FROM ${t.attempts} WHERE seq = events.seq ORDER BY number DESC LIMIT 1)`;
+}
+
+function attemptsOf(t: Tables): string {
+  return `coalesce(queue.attempts, shelf.attempts, ${ofLastAttempt(t, 'number')}, 0)`;
+}
+
 function eventColumns(t: Tables): string {
-  const ofAttempts = (column: string): string =>
-    `(SELECT ${column} FROM ${t.attempts} WHERE seq = events.seq ORDER BY number DESC LIMIT 1)`;
   const failures = `
     (SELECT count(*) FROM ${t.attempts} WHERE seq = events.seq AND outcome = 'failed' AND number >= coalesce(
       (SELECT max(number) FROM ${t.attempts} WHERE seq = events.seq AND trigger = 'manual'), 0))`;
   return `${STATE}, shelf.settled_ms AS put_away_ms,
-    CASE WHEN queue.seq IS NULL THEN coalesce(shelf.settled_ms, ${ofAttempts('ended_ms')}) END AS settled_ms, queue.due_ms,
-    coalesce(queue.attempts, shelf.attempts, ${ofAttempts('number')}, 0) AS attempts,
+    CASE WHEN queue.seq IS NULL THEN coalesce(shelf.settled_ms, ${ofLastAttempt(t, 'ended_ms')}) END AS settled_ms, queue.due_ms,
+    ${attemptsOf(t)} AS attempts,
     coalesce(queue.failures, shelf.failures, ${failures}) AS failures, shelf.fingerprint`;
 }
 

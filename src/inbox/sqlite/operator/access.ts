@@ -94,6 +94,7 @@ export const sqlite: Dialect = {
   state: 'state, dead_reason',
   stateToActOn: `${STATE_TO_ACT_ON}, dead_reason`,
   queued: 'events',
+  attempts: 'events.attempts',
   settled: 'events.settled_ms',
   indexed: `coalesce((SELECT seq FROM hookbox_progress WHERE what = '${INDEXED}'), 0)`,
   knownBody: 'events.body, events.body_sha256 AS hash',
