@@ -44,12 +44,13 @@ export function endpointsOf(endpoint: string | readonly string[] = DEFAULT_ENDPO
 export function eventCommand(
   act: 'show' | Act,
   { endpoint, id }: EventKey,
-  { force = false, ...inbox }: NamedInbox & { readonly force?: boolean } = {},
+  { force = false, raw = false, ...inbox }: NamedInbox & { readonly force?: boolean; readonly raw?: boolean } = {},
 ): string {
   const options = [
     ...inboxOptions(inbox),
     ...(endpoint === 'default' ? [] : ['--endpoint', quoted(endpoint)]),
     ...(force ? ['--force'] : []),
+    ...(raw ? ['--raw'] : []),
   ];
   // Behind -- an id may begin with a dash.
   return ['hookbox events', act, ...options, ...(id.startsWith('-') ? ['--'] : []), quoted(id)].join(' ');

@@ -119,6 +119,9 @@ async function refresh() {
     if (!answer.ok && answer.status !== 404) throw new Error(String(answer.status));
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
     document.title = next.title;
+    const title = document.querySelector('main > h1');
+    const nextTitle = next.querySelector('main > h1');
+    if (title !== null && nextTitle !== null && !isSelecting()) morph(title, nextTitle);
     const from = byId('live');
     const to = next.getElementById('live');
     if (to !== null) showLocalTimes(to);
@@ -169,7 +172,7 @@ const OWN_ATTRIBUTES = new Set([
 
 /** Hidden fields follow the shown list. In an open form they stay, so that the form asks for the events that its user saw. */
 const isOfServer = (node) =>
-  node.localName === 'progress' || (node.type === 'hidden' && node.closest('details[open]') === null);
+  node.localName === 'progress' || (node.type === 'hidden' && node.closest('details[open], dialog[open]') === null);
 
 function morph(from, to) {
   if (from.isEqualNode(to)) return;
@@ -290,28 +293,121 @@ document.addEventListener('keydown', (event) => {
 // ---- Copying ----
 
 function showCopyButtons() {
-  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
+  for (const button of document.querySelectorAll('[data-copy], [data-copies], [data-fold]')) button.hidden = false;
 }
 showCopyButtons();
 document.addEventListener('rows', showCopyButtons);
 
 document.addEventListener('click', (event) => {
-  const button = event.target.closest?.('[data-copy]');
+  const button = event.target.closest?.('[data-copy], [data-copy-link], [data-copy-from]');
   if (!button) return;
-  // The text itself, or that of the code beside it.
-  const shown = button.parentElement.querySelector('code, .id');
-  if (shown) void copy(button, shown, button.dataset.copy || shown.textContent);
+  // The text of the attribute, that of an address, or that of the code beside it.
+  const { copy: given, copyLink, copyFrom } = button.dataset;
+  const beside = button.parentElement.querySelector('code, .id');
+  void copy(button, async () => {
+    if (copyLink !== undefined) return location.href;
+    if (copyFrom !== undefined) return (await fetch(copyFrom)).text();
+    return given && given !== 'true' ? given : (beside?.textContent ?? '');
+  });
 });
 
-async function copy(button, shown, text) {
+async function copy(button, textOf) {
+  const shown = [...button.childNodes];
+  let said = 'Copied';
   try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = 'Copied';
-    setTimeout(() => (button.textContent = 'Copy'), 2000);
+    const text = await textOf();
+    // Only over HTTPS and on loopback; elsewhere the browser copies what is selected.
+    if (navigator.clipboard) await navigator.clipboard.writeText(text);
+    else if (!copySelected(text)) said = 'Cannot copy';
   } catch {
-    // Only over HTTPS and on loopback; elsewhere it is ready for Ctrl+C.
-    document.getSelection().selectAllChildren(shown);
+    said = 'Cannot copy';
   }
+  button.replaceChildren(said);
+  setTimeout(() => button.replaceChildren(...shown), 2000);
+}
+
+function copySelected(text) {
+  const field = document.createElement('textarea');
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const isCopied = document.execCommand('copy');
+  field.remove();
+  return isCopied;
+}
+
+// ---- Bodies: a value and its path are copied where they stand, and all is folded at once. ----
+
+const copies = document.createElement('span');
+copies.className = 'copies';
+for (const [what, textOf] of [
+  ['value', valueOf],
+  ['path', pathOf],
+]) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = `Copy ${what}`;
+  button.addEventListener('click', (event) => {
+    // It may be in a summary, which would fold.
+    event.preventDefault();
+    const row = copies.parentElement;
+    void copy(button, async () => textOf(row));
+  });
+  copies.append(button);
+}
+
+function offerCopies(event) {
+  const row = event.target.closest?.('.tree .leaf, .tree summary');
+  if (!row || row === copies.parentElement) return;
+  const [value, path] = copies.children;
+  value.hidden = row.querySelector('.value') === null || row.querySelector('.value + .muted') !== null;
+  path.hidden = pathOf(row) === '';
+  row.append(copies);
+}
+document.addEventListener('pointerover', offerCopies);
+document.addEventListener('focusin', offerCopies);
+
+function valueOf(row) {
+  const value = row.querySelector('.value');
+  return value.classList.contains('text') ? JSON.parse(value.textContent) : value.textContent;
+}
+
+function pathOf(row) {
+  const steps = [];
+  for (let item = row.closest('li'); item !== null; item = item.parentElement.closest('li')) {
+    const name = item.querySelector(':scope > .leaf > .name bdi, :scope > details > summary > .name bdi');
+    steps.unshift(name === null ? `[${[...item.parentElement.children].indexOf(item)}]` : `.${name.textContent}`);
+  }
+  return steps.join('').replace(/^\./, '');
+}
+
+document.addEventListener('click', (event) => {
+  const button = event.target.closest?.('[data-fold]');
+  if (!button) return;
+  const folds = button.textContent.startsWith('Fold');
+  for (const part of document.querySelectorAll('.tree li details')) part.open = !folds;
+  button.textContent = folds ? 'Unfold all' : 'Fold all';
+});
+
+// ---- Dialogs: a button asks, and the dialog does it. ----
+
+document.addEventListener('click', (event) => {
+  const close = event.target.closest?.('dialog [data-close]');
+  const button = event.target.closest?.('button[name="ask"]');
+  const dialog = close ? close.closest('dialog') : button ? byId(button.value) : null;
+  if (dialog === null) return;
+  event.preventDefault();
+  if (close) dialog.close();
+  else openDialog(dialog, event.detail !== 0);
+});
+
+/** A pointer leads to the first field; a key to the way back, so that it does nothing when it is pressed again. */
+function openDialog(dialog, toField) {
+  if (!dialog.matches(':modal')) {
+    dialog.open = false;
+    dialog.showModal();
+  }
+  dialog.querySelector(toField ? 'input[type="text"]' : '[data-close]').focus();
 }
 
 // ---- Keys, and what a link to an action has meant. ----
@@ -396,19 +492,18 @@ function isEvent(href) {
 
 /** Opens an action of the event, or goes to its preview; the reason has the focus then. */
 function confirmFor(act) {
-  const details = document.querySelector(`details#${act}, details#${act}-again`);
-  if (details !== null) details.open = true;
+  const dialog = document.querySelector(`dialog#${act}, dialog#${act}-again`);
+  if (dialog !== null) openDialog(dialog, true);
   // Nothing else on a page is what was asked for.
-  const preview = act === 'rerun' ? byId('run') : null;
-  (details ?? preview)?.querySelector('input[name="reason"]')?.focus();
+  else if (act === 'rerun') byId('run')?.querySelector('input[name="reason"]')?.focus();
 }
 
 // Who opens an action by a pointer writes down why at once: one click less. With keys, the focus stays.
 document.addEventListener('click', (event) => {
-  const details = event.target.closest?.('details:is(.act, .menu) > summary')?.parentElement;
+  const details = event.target.closest?.('details.menu > summary')?.parentElement;
   if (details === undefined || event.detail === 0) return;
   // A keyboard on the screen would cover the menu.
-  if (details.matches('.menu') && !matchMedia('(pointer: fine)').matches) return;
+  if (!matchMedia('(pointer: fine)').matches) return;
   setTimeout(() => {
     if (details.open) details.querySelector('input[name="reason"]')?.focus();
   });
@@ -422,7 +517,7 @@ function isTyping(target) {
 
 document.addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (keys?.open) return;
+  if (document.querySelector('dialog:modal') !== null) return;
   if (isTyping(event.target)) {
     if (event.key === 'Escape') event.target.blur();
     return;
@@ -476,13 +571,16 @@ document.addEventListener('keydown', (event) => {
 bringBackTyped();
 const here = new URL(location.href);
 const asked = /^#(rerun|discard)$/.exec(here.hash)?.[1];
-if (asked !== undefined || here.searchParams.has('done')) {
+const opened = byId(here.searchParams.get('ask') ?? '');
+if (asked !== undefined || here.searchParams.has('done') || opened !== null) {
   // What was done was said once; a reload need not say it again. And the browser would take the focus to the fragment.
   here.searchParams.delete('done');
   here.searchParams.delete('figures');
+  here.searchParams.delete('ask');
   if (asked !== undefined) here.hash = '';
   history.replaceState(null, '', here);
 }
 if (asked !== undefined) confirmFor(asked);
+else if (opened?.matches('dialog')) openDialog(opened, false);
 
 connect();

@@ -25,6 +25,11 @@ export function eventBody(visit: Visit, { body, conflict }: StoredEvent, href: s
     <section id="body">
       <div class="heading">
         <h2>Body</h2>
+        {view === 'tree' && (
+          <button type="button" class="plain" data-fold hidden>
+            Fold all
+          </button>
+        )}
         <LinkRow kind="views" label="Body views" links={links} />
       </div>
       {visit.masks && (

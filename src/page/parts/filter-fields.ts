@@ -188,10 +188,6 @@ export function hrefOf(path: string, fields: readonly (readonly [name: string, v
   return query === '' ? path : `${path}?${query}`;
 }
 
-export function pauseHref(base: string, endpoint: string, type: string): string {
-  return hrefOf(`${base}/paused`, Object.entries({ type: type.toWellFormed(), endpoint: endpoint.toWellFormed() }));
-}
-
 export function pendingHref(base: string, { endpoint, type }: EndpointType): string {
   return eventsHref(base, { endpoint, types: [type], states: ['pending'] });
 }

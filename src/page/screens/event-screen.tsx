@@ -1,13 +1,13 @@
 import { isFarAhead } from '../../events/instant.ts';
-import type { Child, PropsWithChildren } from 'hono/jsx';
 import { isImportedId, type StoredEvent, type EventKey } from '../../inbox/event.ts';
-import type { Act as ActName } from '../../inbox/operator/acts.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
-import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/decide-act.ts';
+import type { Mark } from '../../inbox/rules/marks.ts';
+import type { Operations } from '../../inbox/contract.ts';
 import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../processing/endpoint.ts';
-import { bytes, number, plural } from '../../ops/words/format.ts';
-import { eventHref, eventsHref, pauseHref } from '../parts/filter-fields.ts';
+import { bytes, number, plural, relative } from '../../ops/words/format.ts';
+import { eventHref, eventsHref } from '../parts/filter-fields.ts';
+import { Icon } from '../parts/icon.tsx';
 import { Facts, State, Panel, type FactList } from '../parts/list-table.tsx';
 import { StoredText, Copyable, Time } from '../parts/text.tsx';
 import { timelineOf } from './timeline.tsx';
@@ -16,7 +16,8 @@ import { WhyItWaits, heldUpWarning } from '../parts/waiting.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { eventBody } from '../parts/body-views.tsx';
-import { ActForm, ReasonField } from '../parts/form-fields.tsx';
+import { operationsOf } from '../../ops/operations-of.ts';
+import { actsOn } from './event-acts.tsx';
 
 export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> {
   const { base, operated } = visit;
@@ -35,35 +36,115 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
     };
   }
   const { summary, event } = history;
-  const { state, id, type, endpoint } = summary;
-  const warning = await heldUpWarning(visit, { types: type === null ? [] : [type], endpoints: [endpoint] });
+  const { state, id, type, endpoint, entity } = summary;
+  const operations = operationsOf(operated.inbox);
+  const [warning, others, marks] = await Promise.all([
+    heldUpWarning(visit, { types: type === null ? [] : [type], endpoints: [endpoint] }),
+    entity === null ? [] : operations.search({ endpoint, entity }, { limit: MOST_OTHERS }).then(({ events }) => events),
+    releasesUntil(history, operations),
+  ]);
   return {
     title: 'Event',
+    heading: headingOf(summary),
     tab: `${state}: ${oneLine(id, 60)}${type === null ? '' : `, ${oneLine(type, 40)}`}`,
     current: '/events',
     content: (
-      <>
-        <p class="subject">
-          <code>
-            <StoredText text={id} />
-          </code>
-        </p>
+      <div class="event">
         <div id="live">
-          {headline(visit, history)}
-          {actsOn(visit, summary, warning)}
-          <div class="columns" id="about">
+          <div class="about">
+            <p class="subject">
+              <code>
+                <StoredText text={id} />
+              </code>{' '}
+              <button type="button" class="plain" data-copy={id} aria-label="Copy the id" hidden>
+                <Icon name="copy" />
+              </button>
+            </p>
+            {actsOn(visit, history, warning)}
+            {headline(visit, history)}
+          </div>
+          <div class="beside">
             <Panel id="facts" title="Details">
               <Facts facts={factsOf(visit, history)} />
+              <Copyable text={eventCommand('show', summary, visit.named)} />
             </Panel>
-            <Panel id="timeline" title="History">
-              {timelineOf(visit.maskLog(history), visit)}
-            </Panel>
+            {entity !== null && othersOf(visit, { ...summary, entity }, others)}
           </div>
+          <Panel id="timeline" title="History">
+            {timelineOf(visit.maskLog(history), visit, marks)}
+          </Panel>
         </div>
         {!visit.liveOnly && eventBody(visit, event, eventHref(base, key))}
-      </>
+      </div>
     ),
   };
+}
+
+function headingOf(summary: EventSummary) {
+  const { type, entity } = summary;
+  return (
+    <>
+      {type === null ? 'Event' : <StoredText text={type} atMost={60} />}
+      {entity !== null && (
+        <>
+          <span class="muted"> · </span>
+          <StoredText text={ownName(entity)} atMost={60} />
+        </>
+      )}
+      <span class="muted"> · </span>
+      <State summary={summary} />
+    </>
+  );
+}
+
+/** In `order:mer_7:ord_42` that is the order. */
+function ownName(entity: string): string {
+  return entity.slice(entity.lastIndexOf(':') + 1) || entity;
+}
+
+const MOST_OTHERS = 12;
+
+function othersOf(
+  { base, now }: Visit,
+  { seq, endpoint, entity }: EventSummary & { readonly entity: string },
+  others: readonly EventSummary[],
+) {
+  return (
+    <Panel
+      id="others"
+      title={
+        <>
+          Events of <StoredText text={ownName(entity)} atMost={40} />
+        </>
+      }
+    >
+      <ul class="others">
+        {others.map((other) => (
+          <li>
+            <a href={eventHref(base, other)} aria-current={other.seq === seq ? 'true' : undefined}>
+              <span>{other.type === null ? <StoredText text={other.id} /> : <StoredText text={other.type} />}</span>
+              <time datetime={other.receivedAt.toISOString()}>{relative(other.receivedAt, now)}</time>
+              <State summary={other} />
+            </a>
+          </li>
+        ))}
+      </ul>
+      <p>
+        <a href={eventsHref(base, { endpoint, entity })}>All its events</a>
+      </p>
+    </Panel>
+  );
+}
+
+/** The releases that were in use before the last attempt. */
+async function releasesUntil(
+  { attempts, summary: { endpoint } }: EventHistory,
+  operations: Pick<Operations, 'marks'>,
+): Promise<readonly Mark[]> {
+  const last = attempts.at(-1);
+  if (last === undefined) return [];
+  const marks = await operations.marks(0, last.startedAt.getTime() + 1);
+  return marks.filter((mark) => mark.kind === 'release' && (mark.endpoint === endpoint || mark.endpoint === '*'));
 }
 
 function headline({ base, now, visitor }: Visit, { summary, wait }: EventHistory) {
@@ -100,7 +181,7 @@ const STANDING = {
   discarded: 'No handler will run: it',
 } as const satisfies Record<Exclude<EventSummary['state'], 'dead'>, string>;
 
-function factsOf({ base, now, visitor }: Visit, { summary, event }: EventHistory): FactList {
+function factsOf({ base, now }: Visit, { summary, event }: EventHistory): FactList {
   const { type, endpoint, entity, fingerprint, attempts, failures, redeliveries, conflicts, settledAt } = summary;
   const unknown = <span class="muted">unknown</span>;
   return [
@@ -109,24 +190,12 @@ function factsOf({ base, now, visitor }: Visit, { summary, event }: EventHistory
       type === null ? (
         unknown
       ) : (
-        <>
-          <a href={eventsHref(base, { types: [type] })}>
-            <StoredText text={type} />
-          </a>{' '}
-          {visitor.role === 'operator' && <a href={pauseHref(base, endpoint, type)}>pause</a>}
-        </>
+        <a href={eventsHref(base, { types: [type] })}>
+          <StoredText text={type} />
+        </a>
       ),
     ],
-    [
-      'entity',
-      entity === null ? (
-        <span class="muted">none</span>
-      ) : (
-        <>
-          <StoredText text={entity} /> <a href={eventsHref(base, { endpoint, entity })}>all its events</a>
-        </>
-      ),
-    ],
+    ['entity', entity === null ? <span class="muted">none</span> : <StoredText text={entity} />],
     ['endpoint', <StoredText text={endpoint} />],
     [
       'created',
@@ -163,86 +232,4 @@ function factsOf({ base, now, visitor }: Visit, { summary, event }: EventHistory
 function bodyGone(event: StoredEvent): string {
   if (isImportedId(event)) return 'unknown: other code handled the event, and only its id was imported';
   return 'pruned: only a tombstone is left';
-}
-
-const INVALID = 'hookbox parses the body again with the current schemas. If the body fits, the event becomes';
-const INVALID_RERUN =
-  `${INVALID} pending, and its handler runs unless a schema of your own rejects the data. If not, the event stays dead ` +
-  '(invalid).';
-const INVALID_DISCARD = `${INVALID} discarded, and no handler runs. If not, the event stays dead (invalid) until you prune or erase it.`;
-
-function actsOn(visit: Visit, summary: EventSummary, warning: Child) {
-  const { state, pruned, deadReason } = summary;
-  const isOperator = visit.visitor.role === 'operator';
-  const again = state === 'processed';
-  const may = (act: ActName, event = summary): boolean => isOperator && mayBeDone(askedByKey(act, again), event);
-  const shared = { visit, summary };
-  return (
-    <section class="panel acts" id="acts" aria-label="Actions">
-      {may('rerun') && (
-        <Act
-          {...shared}
-          act="rerun"
-          title={again ? 'Rerun again…' : 'Rerun…'}
-          button={again ? 'Rerun this processed event' : 'Rerun this event'}
-          force={again}
-          warning={warning}
-        >
-          {again
-            ? 'The handler already succeeded and will run again. Make sure that its effects can safely happen twice.'
-            : deadReason === 'invalid'
-              ? INVALID_RERUN
-              : 'The event becomes pending, and its handler runs again. The history is kept.'}
-        </Act>
-      )}
-      {may('retry-now', summaryAt(summary, visit.now)) && (
-        <Act {...shared} act="retry-now" title="Retry now…" button="Retry this event now" warning={warning}>
-          The event becomes due now, but still waits for older events of its entity. Its failures still count.
-        </Act>
-      )}
-      {may('discard') && (
-        <Act {...shared} act="discard" title="Discard…" button="Discard this event">
-          {deadReason === 'invalid'
-            ? INVALID_DISCARD
-            : 'The event becomes discarded, and no handler runs. You can rerun it later.'}
-        </Act>
-      )}
-      {isOperator && pruned && <p class="muted">The body was pruned, so the event cannot be rerun.</p>}
-      <Copyable text={eventCommand('show', summary, visit.named)} />
-    </section>
-  );
-}
-
-type ActParts = PropsWithChildren<{
-  readonly visit: Visit;
-  readonly summary: EventSummary;
-  readonly act: ActName;
-  readonly title: string;
-  readonly button: string;
-  readonly force?: boolean;
-  readonly warning?: Child;
-}>;
-
-/** Opened by a click or a key, then confirmed by a button. */
-function Act({ visit, summary, act, title, button, force = false, warning, children }: ActParts) {
-  return (
-    // An update must not change a form that somebody fills in.
-    <details class="act" id={force ? 'rerun-again' : act}>
-      <summary>{title}</summary>
-      <p>{children}</p>
-      {warning}
-      <ActForm
-        visit={visit}
-        to={`${eventHref('', summary)}/${act}`}
-        label={button}
-        hidden={[['state', summary.state], ['attempts', String(summary.attempts)], ...(force ? [['force', 'yes'] as const] : [])]}
-      >
-        <ReasonField isRequired={act === 'discard' || force} />
-        <button type="submit" class={act === 'discard' ? undefined : 'primary'}>
-          {button}
-        </button>
-      </ActForm>
-      <Copyable text={eventCommand(act, summary, { ...visit.named, force })} />
-    </details>
-  );
 }

@@ -1,3 +1,4 @@
+import type { Mark } from '../../inbox/rules/marks.ts';
 import type { EventAct } from '../../inbox/operator/audit.ts';
 import { type EventHistory, type TimelineEntry, foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
@@ -12,7 +13,7 @@ const MAX_STACK = 20_000;
 type Entry = TimelineEntry | FoldedAttempts;
 type Attempt = EventHistory['attempts'][number];
 
-export function timelineOf({ timeline, summary }: EventHistory, { base, now }: Visit) {
+export function timelineOf({ timeline, summary }: EventHistory, { base, now }: Visit, releases: readonly Mark[]) {
   const isRetry = summary.attempts > 0;
   return (
     <ol class="timeline">
@@ -25,7 +26,7 @@ export function timelineOf({ timeline, summary }: EventHistory, { base, now }: V
             </>
           ) : (
             <>
-              <Time at={entry.at} now={now} /> {inWords(entry, summary, base, now)}
+              <Time at={entry.at} now={now} /> {inWords(entry, summary, releases, base, now)}
             </>
           )}
         </li>
@@ -34,7 +35,7 @@ export function timelineOf({ timeline, summary }: EventHistory, { base, now }: V
   );
 }
 
-function inWords(entry: Entry, summary: EventHistory['summary'], base: string, now: Date) {
+function inWords(entry: Entry, summary: EventHistory['summary'], releases: readonly Mark[], base: string, now: Date) {
   switch (entry.what) {
     case 'stored':
       return `received and stored${summary.verified ? '' : ', signature not checked'}`;
@@ -47,9 +48,9 @@ function inWords(entry: Entry, summary: EventHistory['summary'], base: string, n
     case 'act':
       return actOf(entry.act, base);
     case 'attempts':
-      return foldedInWords(entry, now);
+      return foldedInWords(entry, releases, now);
     case 'attempt':
-      return attemptInWords(entry.attempt);
+      return attemptInWords(entry.attempt, releases);
     case 'step':
       return (
         <>
@@ -90,7 +91,7 @@ function actOf({ act, actor, via, reason, bulk }: EventAct, base: string) {
   );
 }
 
-function foldedInWords({ attempts, last }: FoldedAttempts, now: Date) {
+function foldedInWords({ attempts, last }: FoldedAttempts, releases: readonly Mark[], now: Date) {
   const [first] = attempts;
   return (
     <>
@@ -106,7 +107,7 @@ function foldedInWords({ attempts, last }: FoldedAttempts, now: Date) {
         <ol class="timeline">
           {attempts.map((attempt) => (
             <li class={`entry ${oneLine(attempt.outcome, 20)}`}>
-              <Time at={attempt.startedAt} now={now} /> {attemptInWords(attempt)}
+              <Time at={attempt.startedAt} now={now} /> {attemptInWords(attempt, releases)}
             </li>
           ))}
         </ol>
@@ -115,16 +116,23 @@ function foldedInWords({ attempts, last }: FoldedAttempts, now: Date) {
   );
 }
 
-function attemptInWords(attempt: Attempt) {
+function attemptInWords(attempt: Attempt, releases: readonly Mark[]) {
   const { number: nth, trigger, outcome, startedAt, endedAt, error, skipped, log } = attempt;
   const unrun = withoutRun(attempt);
   if (unrun !== null) return unrun;
+  const release = releases.findLast(({ at }) => at <= startedAt);
   const ms = Math.max(endedAt.getTime() - startedAt.getTime(), 0);
   return (
     <>
       attempt {number(nth)}
       {trigger === 'manual' && ' (the first after a rerun)'}: <strong class={`outcome-${outcome}`}>{outcome}</strong>
       <span class="muted">{afterHowLong(outcome, ms < 1_000 ? `${number(ms)} ms` : age(ms))}</span>
+      {release !== undefined && (
+        <span class="muted">
+          {' '}
+          by release <StoredText text={release.name} atMost={40} />
+        </span>
+      )}
       {skipped !== undefined && (
         <>
           , skipped: <StoredText text={skipped} />

@@ -1,0 +1,60 @@
+import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { Visit } from '../visit.ts';
+import { ActForm, type HiddenFields } from './form-fields.tsx';
+import { Icon, type IconName } from './icon.tsx';
+
+export interface AskParts {
+  readonly id: string;
+  readonly icon: IconName;
+  readonly label: Child;
+}
+
+/** The button that opens the dialog with this id. Without the script, the server shows the dialog on the screen. */
+export function AskButton({ id, icon, label }: AskParts) {
+  return (
+    <button name="ask" value={id}>
+      <Icon name={icon} />
+      {label}
+    </button>
+  );
+}
+
+type DialogParts = PropsWithChildren<{
+  readonly visit: Visit;
+  readonly id: string;
+  readonly title: Child;
+  readonly to: string;
+  /** where a cancel leads without the script */
+  readonly back: string;
+  readonly button: string;
+  /** Enter in a field does nothing: only the button itself confirms */
+  readonly danger?: boolean;
+  readonly hidden?: HiddenFields;
+  readonly fields: Child;
+  /** beneath the form */
+  readonly below?: Child;
+}>;
+
+export function ActDialog(parts: DialogParts) {
+  const { visit, id, title, to, back, button, danger = false, hidden = [], fields, below, children } = parts;
+  return (
+    <dialog id={id} class="ask" aria-labelledby={`${id}-title`} open={visit.url.searchParams.get('ask') === id}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      {children}
+      <ActForm visit={visit} to={to} label={button} hidden={hidden}>
+        {/* The first button of a form is the one that Enter presses. */}
+        {danger && <button type="submit" disabled hidden />}
+        {fields}
+        <div class="confirm">
+          <a class="button" href={back} data-close>
+            Cancel
+          </a>
+          <button type="submit" class={danger ? 'danger' : 'primary'}>
+            {button}
+          </button>
+        </div>
+      </ActForm>
+      {below}
+    </dialog>
+  );
+}
