@@ -64,6 +64,7 @@ const CALLS: Readonly<Record<string, readonly unknown[]>> = {
   'hookbox/ops countEvents': [looked, {}, {}],
   'hookbox/ops findEvents': [looked, 'ord_1', {}],
   'hookbox/ops rerunEvents': [looked, [KEY], by, {}],
+  'hookbox/ops replayEvent': [looked, KEY, by, { to: 'http://localhost/', secret }],
   'hookbox/ops previewBulk': [looked, 'rerun', {}, by, {}],
   'hookbox/ops runBulk': [looked, 1, by, {}],
   'hookbox/ops listBulks': [looked, {}],

@@ -80,6 +80,11 @@ export const commands = {
       'The page:',
       ['--read-only', 'do not allow changes'],
       ['--mask <path>', 'hide this field in event bodies, such as data.items[].name (repeatable)', collected],
+      (made) =>
+        withSecret(
+          made,
+          'let operators replay events to this machine, signed with the secret in this file or in SIGNING_SECRET',
+        ),
       withDb,
     ],
     notes: [

@@ -7,9 +7,9 @@ import { stopSignal } from './shared/interruption.ts';
 import { isLoopbackHost, listen, stopListening } from './shared/listen.ts';
 import { namedInbox, shownInbox, type DbOptions } from './shared/options.ts';
 import { EXIT, tell, usageError, type ExitCode } from './shared/output.ts';
-import { secretFromFile } from './shared/secret.ts';
+import { givenSecret, secretFromFile, type SecretOptions } from './shared/secret.ts';
 
-interface UiOptions extends DbOptions, CredentialOptions {
+interface UiOptions extends DbOptions, CredentialOptions, SecretOptions {
   readonly port: number;
   readonly mask?: readonly string[];
 }
@@ -18,7 +18,9 @@ export async function ui(options: UiOptions): Promise<ExitCode> {
   const { port, host, mask = [] } = options;
   const { page, note } = accessOf(options);
   await using inbox = await existingInbox(options);
-  const app = opsPage({ inbox }, { ...page, mask, ...namedInbox(options) });
+  const secret = givenSecret(options);
+  const replay = secret === null ? {} : { replay: { secret } };
+  const app = opsPage({ inbox }, { ...page, ...replay, mask, ...namedInbox(options) });
   const server = createAdaptorServer({ fetch: app.fetch }) as Server; // of HTTP/1, because no other was asked for
   const stopped = stopSignal();
   try {

@@ -18,6 +18,7 @@ export {
 } from './find.ts';
 export { findEvents, type FindPlace, type FindRequest, type FoundEvents, type Suggestion } from './find-by-text.ts';
 export { rerunEvents, discardEvents, retryEventsNow } from './act-on-events.ts';
+export { replayEvent, type ReplayOptions, type ReplayReport } from './replay.ts';
 export {
   previewBulk,
   runBulk,

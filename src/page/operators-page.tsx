@@ -10,12 +10,15 @@ import { ConfigurationError, HookboxError, isInstance, nameOf } from '../errors.
 import { isUrl } from '../host/postgres-url.ts';
 import { performance } from '../host/real-timers.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
-import { assertOptions, type RulesFor } from '../option-rules.ts';
+import { assertOptions, nested, type RulesFor } from '../option-rules.ts';
 import { createMask } from '../ops/body/mask.ts';
 import { readiness, type Readiness } from '../ops/health.ts';
 import { metrics } from '../ops/metrics.ts';
 import { operationsOf } from '../ops/operations-of.ts';
+import type { ReplayOptions } from '../ops/replay.ts';
+import { signBody } from '../signing/signature.ts';
 import { actRoutes, groupRoutes, pauseRoutes } from './acts/act-routes.ts';
+import { replayRoute } from './acts/replay-route.tsx';
 import { downloadRoutes } from './acts/download-routes.ts';
 import { flashOf } from './acts/flash.ts';
 import { backupRoute, maintenanceRoutes } from './acts/maintenance-routes.ts';
@@ -66,7 +69,14 @@ export interface OpsPageOptions extends PageOptions {
    * @defaultValue the operating system's folder for temporary files
    */
   readonly backupFolder?: string;
+  /**
+   * Lets operators replay an event: the server sends it to an address, signed with `secret`. Addresses on other machines
+   * than the server need their host in `allow`. A page with `mask` does not offer it.
+   */
+  readonly replay?: Pick<ReplayOptions, 'allow'> & { readonly secret: string | Uint8Array };
 }
+
+const REPLAY: RulesFor<NonNullable<OpsPageOptions['replay']>> = { secret: true, allow: 'list' };
 
 const OPTIONS: RulesFor<OpsPageOptions> = {
   ...PAGE_OPTIONS,
@@ -74,6 +84,7 @@ const OPTIONS: RulesFor<OpsPageOptions> = {
   db: true,
   schema: true,
   backupFolder: true,
+  replay: nested(REPLAY),
 };
 
 /**
@@ -110,6 +121,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   }
   const { inbox } = operated;
   operationsOf(inbox);
+  if (options.replay !== undefined) signBody('', options.replay.secret); // throws for an unusable one
   const gone = new AbortController();
   const until = AbortSignal.any([gone.signal, ...(operated.closing === undefined ? [] : [operated.closing])]);
   const live = liveStreams(watchChanges(inbox, { closed: () => gone.abort() }), { until });
@@ -123,7 +135,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   });
   const { page } = frame;
   const named = { db: anywhere(options.db), schema: options.schema ?? inbox.schema };
-  const shell = createShell(frame, operated, createMask(options.mask), named);
+  const shell = createShell(frame, operated, createMask(options.mask), named, options.replay);
   page.onError((failure, c) => {
     // The text of any other error may quote a body or name a path.
     const said = isInstance(failure, HookboxError)
@@ -162,7 +174,8 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     return shell.show(c, await bulkScreen(shell.visitOf(c), Number(c.req.param('id'))));
   });
 
-  for (const addRoutes of [actRoutes, groupRoutes, pauseRoutes, maintenanceRoutes, downloadRoutes]) addRoutes(shell);
+  for (const addRoutes of [actRoutes, replayRoute, groupRoutes, pauseRoutes, maintenanceRoutes, downloadRoutes])
+    addRoutes(shell);
   backupRoute(shell, options.backupFolder ?? tmpdir());
 
   page.get('/metrics', async (c) => {

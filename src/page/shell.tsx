@@ -3,30 +3,44 @@ import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { Mask } from '../ops/body/mask.ts';
 import { operationsOf } from '../ops/operations-of.ts';
+import type { ReplayOptions } from '../ops/replay.ts';
 import { type FlashCode, withFlash } from './acts/flash.ts';
 import type { Frame, PageContext } from './frame.tsx';
 import type { Look } from './layout.tsx';
 import { fromPathPart } from './parts/filter-fields.ts';
 import type { Operated, Visit } from './visit.ts';
 
+type ReplaySettings = Pick<ReplayOptions, 'secret' | 'allow'>;
+
 export interface Shell extends Frame {
   readonly operated: Operated;
   readonly mask: Mask;
+  readonly replay: ReplaySettings | undefined;
   readonly visitOf: (c: PageContext) => Visit;
   readonly goTo: (c: PageContext, path: string, code: FlashCode, ...figures: readonly number[]) => Response;
 }
 
-export function createShell(frame: Frame, operated: Operated, mask: Mask, named: NamedInbox): Shell {
+export function createShell(
+  frame: Frame,
+  operated: Operated,
+  mask: Mask,
+  named: NamedInbox,
+  replaying?: ReplaySettings,
+): Shell {
+  // Otherwise the receiver would get what the page hides.
+  const replay = mask.masks ? undefined : replaying;
   return {
     ...frame,
     operated,
     mask,
+    replay,
     visitOf: (c) => ({
       ...frame.visitOf(c),
       operated: { ...operated, inbox: abortableInbox(operated.inbox, c.req.raw.signal) },
       lasting: operated.inbox,
       now: new Date(),
       ...mask,
+      replays: replay !== undefined,
       liveOnly: c.req.header('hookbox-live') !== undefined,
       named,
     }),

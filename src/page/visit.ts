@@ -1,4 +1,5 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Child } from 'hono/jsx';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { EntityOf } from '../events/entity.ts';
 import type { NamedInbox } from '../host/shell-words.ts';
@@ -35,6 +36,8 @@ export interface Visit {
   readonly maskLog: Mask['maskLog'];
   readonly masks: boolean;
   readonly narrowed: Mask['narrowed'];
+  /** whether the page can replay events */
+  readonly replays: boolean;
   /** why a filter would reveal a masked value; `null` if it would not */
   readonly refusal: (filter: EventFilter) => string | null;
   /** whether the script updates a page, and needs only `#live` */
@@ -44,6 +47,8 @@ export interface Visit {
 
 export interface Screen {
   readonly title: string;
+  /** in place of the title */
+  readonly heading?: Child;
   /** tabs are narrow, so the subject comes first */
   readonly tab?: string;
   /** what the search box shows */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
-import { isLoopbackAddress } from '../page/safety/request-guard.ts';
+import { isLoopbackAddress } from '../host/loopback.ts';
 import { signingKeys, type Secret } from '../signing/signature.ts';
 import type { DeliveryTarget } from '../testing/deliver-to.ts';
 import { clearLane } from './due.ts';

@@ -1,7 +1,8 @@
 import { Hono } from 'hono';
 import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
-import { createGuard, SAFE_HEADERS, isLoopbackAddress, peerOf } from '../page/safety/request-guard.ts';
+import { isLoopbackAddress } from '../host/loopback.ts';
+import { createGuard, SAFE_HEADERS, peerOf } from '../page/safety/request-guard.ts';
 import type { Assumptions } from './assumptions.ts';
 
 /** Refuses other sites, and clients that the service refuses. */

@@ -1,5 +1,6 @@
 import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import { messageOf } from '../errors.ts';
 import { clearInterval, clearTimeout, performance, setInterval, setTimeout } from '../host/real-timers.ts';
 import { signBody, type Secret } from '../signing/signature.ts';
@@ -23,6 +24,7 @@ interface DeliveryOptions {
   /** Whether to send again if a kept connection was closed; `true` by default. */
   readonly resend?: boolean;
   readonly fault?: WireFault;
+  readonly lookup?: LookupFunction;
 }
 
 export class DeliveryError extends Error {
@@ -66,7 +68,14 @@ export function isSuccess(status: number | null): boolean {
 function send(
   url: URL,
   body: Uint8Array,
-  { secret, signature = signatureOf(body, secret), timeoutMs = TIMEOUT_MS, headers: given, fault }: DeliveryOptions,
+  {
+    secret,
+    signature = signatureOf(body, secret),
+    timeoutMs = TIMEOUT_MS,
+    headers: given,
+    fault,
+    lookup,
+  }: DeliveryOptions,
   deadline: number,
   agent: Agent | false | undefined,
 ): { readonly answer: Promise<Answer>; readonly wasStale: () => boolean } {
@@ -78,7 +87,12 @@ function send(
   };
   const headers = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const sent = request(url, { method: 'POST', headers, ...(agent !== undefined && { agent }) });
+  const sent = request(url, {
+    method: 'POST',
+    headers,
+    ...(agent !== undefined && { agent }),
+    ...(lookup !== undefined && { lookup }),
+  });
   let stale = false;
   let receiving: IncomingMessage | undefined;
   const answer = new Promise<Answer>((resolve, reject) => {

@@ -151,8 +151,12 @@ export const testActs = suite((open: () => Promise<ActedStore>) => {
       await rerunEvents(inbox, [key('again')], ADA, { attempts: 2 });
       await handleAgain(inbox, { outcome: 'processed' }, orderEvent('again'));
       const processed = { states: ['processed'], force: true } as const;
-      expect((await rerunEvents(inbox, [key('again')], ADA, { ...processed, attempts: 2 })).counts).toEqual({ changed: 1 });
-      expect((await rerunEvents(inbox, [key('again')], ADA, { ...processed, attempts: 3 })).counts).toEqual({ done: 1 });
+      expect((await rerunEvents(inbox, [key('again')], ADA, { ...processed, attempts: 2 })).counts).toEqual({
+        changed: 1,
+      });
+      expect((await rerunEvents(inbox, [key('again')], ADA, { ...processed, attempts: 3 })).counts).toEqual({
+        done: 1,
+      });
       const wrong = { states: ['daed'] } as unknown as { states: EventState[] };
       await expect(rerunEvents(inbox, [key('shown')], ADA, wrong)).rejects.toThrow(ConfigurationError);
       await expect(discardEvents(inbox, [key('shown')], ADA, wrong)).rejects.toThrow(ConfigurationError);

@@ -1,8 +1,11 @@
 /** Each act of an operator by the typed function, the command line and the page: the same result, the same audit. */
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Hono } from 'hono';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import {
   acknowledgeGroup,
@@ -19,6 +22,7 @@ import {
   previewBulk,
   pruneEvents,
   reopenGroup,
+  replayEvent,
   rerunEvents,
   resumeType,
   retryEventsNow,
@@ -30,12 +34,25 @@ import { opsPage } from '../../src/page/operators-page.tsx';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { runHookbox, type RunOptions } from '../cli/run-hookbox.ts';
 import { orderEvent } from '../helpers/order-event.ts';
+import { ownFolder } from '../helpers/scratch-folder.ts';
+import { SECRET } from '../helpers/signed-event.ts';
 import { failure, handled, key } from './events-in-states.ts';
 import { tokenIn } from './page/opened-page.ts';
 
 export const by = { actor: 'ada', reason: 'because' };
 export const WHO = ['--actor', by.actor, '--reason', by.reason];
 const ORIGIN = 'http://shop.example';
+const scratch = ownFolder();
+
+const SECRET_FILE = join(scratch.path, 'secret');
+writeFileSync(SECRET_FILE, SECRET);
+const receiver = createServer((_, answer) => answer.end('{}')).listen(0, '127.0.0.1');
+await once(receiver, 'listening');
+afterAll(() => {
+  receiver.close();
+  scratch[Symbol.dispose]();
+});
+const RECEIVER = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhooks`;
 
 export interface Way {
   readonly before?: (inbox: Inbox) => Promise<unknown>;
@@ -159,6 +176,11 @@ const ways: Readonly<Record<string, Way>> = {
     cli: ['resume', 'order.created', ...WHO],
     page: (page) => page.post('/paused/resume', { type: 'order.created', endpoint: 'default' }),
   },
+  'replay of one': {
+    code: (inbox) => replayEvent(inbox, EVENT, by, { to: RECEIVER, secret: SECRET }),
+    cli: ['replay', EVENT.id, '--to', RECEIVER, '--secret-file', SECRET_FILE, ...WHO],
+    page: (page) => page.post(`/events/default/${EVENT.id}/replay`, { to: RECEIVER }),
+  },
   'acknowledgement of a group': {
     code: (inbox) => acknowledgeGroup(inbox, GROUP, by, { link: RUNBOOK }),
     cli: ['acknowledge', GROUP, '--link', RUNBOOK, ...WHO],
@@ -220,7 +242,10 @@ export async function exportOfAnother(inbox: Inbox): Promise<readonly string[]> 
 function pageOf(inbox: Inbox): Page {
   const app = new Hono().route(
     '/ops',
-    opsPage({ inbox }, { authorize: () => ({ name: by.actor, role: 'operator' as const }) }),
+    opsPage(
+      { inbox },
+      { authorize: () => ({ name: by.actor, role: 'operator' as const }), replay: { secret: SECRET } },
+    ),
   );
   const get: Page['get'] = async (path) => app.request(`${ORIGIN}/ops${path}`);
   return {

@@ -57,6 +57,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'readiness',
     'rejectedDeliveries',
     'reopenGroup',
+    'replayEvent',
     'rerunEvents',
     'resumeType',
     'retryEventsNow',

@@ -2,7 +2,16 @@ import { Option } from 'commander';
 import { prunableStates } from '../../inbox/event.ts';
 import type { Act } from '../../ops/index.ts';
 import { GROUP, type CommandSpec, type CommandTable } from '../shared/command.ts';
-import { collected, collectedFrom, oneFrom, positiveNumber, wholeNumber, withDb, withWide } from '../shared/options.ts';
+import {
+  collected,
+  collectedFrom,
+  oneFrom,
+  positiveNumber,
+  wholeNumber,
+  withDb,
+  withTarget,
+  withWide,
+} from '../shared/options.ts';
 import { withBy, withFilter, withInbox, withNewest } from './options.ts';
 
 const LIMIT = ['--limit <n>', 'list at most this many events', wholeNumber(1), 50] as const;
@@ -165,6 +174,22 @@ const commands: CommandTable = {
     all: 'discard all dead and pending events',
     notes: ['Discarded events remain in the inbox, and you can rerun them.'],
   }),
+
+  replay: {
+    description: 'send one stored event to an address, with a new signature, and print the answer',
+    examples: ['hookbox events replay evt_1 --to http://localhost:4000/webhooks'],
+    argument: ['<event-id>', 'the id of the event, full or shortened (evt_…wYb2)'],
+    options: [
+      GROUP.act,
+      withTarget,
+      ['--endpoint <name>', 'the endpoint that received the event; needed if several endpoints have this id'],
+      withBy,
+      withInbox(),
+    ],
+    notes: ['The event in the inbox does not change. To send many events, use hookbox replay.'],
+    exitCodes: { 0: 'the answer was a 2xx', 1: 'the event was not accepted', 4: 'the event is unknown' },
+    run: async () => (await import('./replay.ts')).replay,
+  },
 
   pause: {
     description: 'store the events of a type, but do not handle them until you resume the type',

@@ -1,3 +1,4 @@
+import { isLoopback } from '../../host/loopback.ts';
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -11,7 +12,7 @@ import { stopSignal } from '../shared/interruption.ts';
 import { addressOf, isLoopbackHost, listen, stopListening } from '../shared/listen.ts';
 import { requireFile } from '../shared/files.ts';
 import { givenSecret, type SecretOptions } from '../shared/secret.ts';
-import { isLoopback, targetOf } from '../shared/options.ts';
+import { targetOf } from '../shared/options.ts';
 import { whyUnreachable } from '../shared/unreachable.ts';
 import { addFault, controlPath, registerEndpoint } from './control-server.ts';
 import { dropToken, keepToken } from './control-token.ts';

@@ -1,3 +1,4 @@
+import { isLoopback } from '../../host/loopback.ts';
 import { table, texts, lineWidth } from '../shared/table.ts';
 import { exitCodeOf } from '../shared/sending.ts';
 import { checkedBodies } from '../trigger-body.ts';
@@ -13,7 +14,7 @@ import {
   tell,
 } from '../shared/output.ts';
 import { givenSecret, type SecretOptions } from '../shared/secret.ts';
-import { targetOf, type WideOptions, isLoopback, withScheme } from '../shared/options.ts';
+import { targetOf, type WideOptions, withScheme } from '../shared/options.ts';
 import type { CreatedKey } from '../../sandbox/index.ts';
 import type { Retried, SentByHand, Act, Answer, UnderWay } from './control-server.ts';
 import { steeringText, type LISTS, CONTROL_PATH, DEFAULT_AT } from './sandbox-address.ts';

@@ -11,7 +11,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import { COMMITTED_ALONE } from '../../inbox/rules/attempt.ts';
 import type { AttemptError, ClaimedEvent, Lease } from '../../inbox/work.ts';
-import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
+import { isLoopbackAddress } from '../../host/loopback.ts';
 import { isAboutAttempt } from '../../processing/attempt-log.ts';
 import { assertHandlers, handledTypes, type Handlers } from '../../processing/handlers.ts';
 import type { Outcome } from '../../receive/outcome.ts';

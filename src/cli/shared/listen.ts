@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
-import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
+import { isLoopbackAddress } from '../../host/loopback.ts';
 import { CommandError } from './output.ts';
 
 export interface ListenOptions {

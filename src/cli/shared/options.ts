@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { eventTypes, isEventType } from '../../events/event-types.ts';
 import { whyNoPath } from '../../host/files.ts';
+import { isLoopback } from '../../host/loopback.ts';
 import { isPostgresUrl, isUrl, shownDatabase } from '../../host/postgres-url.ts';
 import { inboxOptions } from '../../host/shell-words.ts';
 import { didYouMean as nearestOf } from '../../nearest.ts';
@@ -167,14 +168,21 @@ export interface SendingOptions extends SecretOptions {
   readonly json?: boolean;
 }
 
-export function withSending(command: Command): Command {
-  const sending = withSecret(
+export function withTarget(command: Command): Command {
+  return withSecret(
     command
-      .optionsGroup(GROUP.delivery)
       .addOption(new Option('--to <url>', 'deliver to this address').env('HOOKBOX_URL').default(usualTarget()))
-      .option('--concurrency <n>', 'how many deliveries to send at the same time', wholeNumber(1, 1_000), 1)
       .option('--unsigned', 'send no X-Signature, as for an account without a secret')
       .option('--allow-remote', 'allow deliveries to other machines'),
+  );
+}
+
+export function withSending(command: Command): Command {
+  const sending = withTarget(command.optionsGroup(GROUP.delivery)).option(
+    '--concurrency <n>',
+    'how many deliveries to send at the same time',
+    wholeNumber(1, 1_000),
+    1,
   );
   return withHeader(sending).optionsGroup(GROUP.output).option('--json', 'print one line of JSON per delivery');
 }
@@ -201,11 +209,6 @@ export function withScheme(text: string): string {
 
 /** Without a port, the text may be a file name. */
 const HOST_AND_PORT = /^(?:[\w.-]+|\[[\da-f:.]+\]):\d+(?:[/?#]|$)/i;
-
-/** Names beneath `localhost` are not included: DNS may resolve them to any address. */
-export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
-}
 
 export function didYouMean(typed: string, types: readonly string[]): string {
   return nearestOf(typed, types) ?? `The types are: ${types.join(', ')}.`;

@@ -19,7 +19,7 @@ export interface AuditLine {
   readonly via: 'code' | 'cli' | 'page';
   /**
    * rerun, discard or retry now; resume or cancel (of a bulk action); pause or resume (of a type); acknowledge or
-   * reopen (a group); prune, erase, import, export or backup.
+   * reopen (a group); replay, prune, erase, import, export or backup.
    */
   readonly act: string;
   readonly reason: string | null;

@@ -80,7 +80,11 @@ export function searchedFor({ act, states }: AskedAct, filter: EventFilter): Eve
  * @param event - `null` if none has the key
  * @param today - `null` if the body does not fit, or if `needsBody` returned `false`
  */
-export function decideAct({ act, states, attempts }: AskedAct, event: ActedEvent | null, today: BodyToday | null): ActDecision {
+export function decideAct(
+  { act, states, attempts }: AskedAct,
+  event: ActedEvent | null,
+  today: BodyToday | null,
+): ActDecision {
   if (event === null) return { result: 'unknown' };
   if (!states.includes(event.state)) {
     return { result: appliesTo(act, false).includes(event.state) ? 'changed' : 'not needed' };

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { isIPv4 } from 'node:net';
 import { ConfigurationError } from '../../errors.ts';
+import { isLoopbackAddress } from '../../host/loopback.ts';
 import type { Visitor } from '../visit.ts';
 import { usableSecret } from './authorization.ts';
 
@@ -137,13 +137,6 @@ export function field(of: unknown, name: string): unknown {
 
 function text(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-export function isLoopbackAddress(address: string): boolean {
-  if (address === '::1') return true;
-  const mapped = /^::ffff:(.+)$/i.exec(address)?.[1] ?? address;
-  if (mapped !== address && /^7f[\da-f]{2}:[\da-f]{1,4}$/i.test(mapped)) return true;
-  return isIPv4(mapped) && mapped.startsWith('127.');
 }
 
 const PROXIED =

@@ -38,6 +38,7 @@ export function stubVisit(
     lasting: inbox as Inbox,
     visitor: { role, name: 'ada' },
     base,
+    replays: false,
     csrf: 'token-of-ada',
     url: new URL(`http://127.0.0.1:3223${base}${path}`),
     now: NOW,
