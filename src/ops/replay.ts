@@ -1,8 +1,6 @@
-import { lookup } from 'node:dns';
-import type { LookupFunction } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import { ConfigurationError, messageOf } from '../errors.ts';
-import { isLoopback, isLoopbackAddress } from '../host/loopback.ts';
+import { isLoopback, loopbackLookup } from '../host/loopback.ts';
 import { performance } from '../host/real-timers.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
@@ -94,7 +92,7 @@ export async function replayEvent(
     return { ok: problem === null, status, ms, body: text.slice(0, MOST_OF_ANSWER), problem, audit };
   };
   try {
-    const only = isLoopback(url.hostname) ? { lookup: onThisMachine } : {};
+    const only = isLoopback(url.hostname) ? { lookup: loopbackLookup() } : {};
     const answer = await deliver(url, body, { signature, agent, timeoutMs, resend: false, ...only });
     await operations.recount(audit, isSuccess(answer.status) ? { accepted: 1 } : { failed: 1 });
     return report(answer.status, answer.body, problemOf(answer.status));
@@ -120,18 +118,6 @@ function replayTarget(to: string, allow: readonly string[]): URL {
   }
   return url;
 }
-
-/** A resolver may have any address for `localhost`. */
-const onThisMachine: LookupFunction = (hostname, options, done) => {
-  lookup(hostname, { ...options, all: true }, (failure, addresses) => {
-    if (failure !== null) return done(failure, []);
-    const other = addresses.find(({ address }) => !isLoopbackAddress(address));
-    if (other !== undefined) return done(new Error(`${hostname} resolves to another machine`), []);
-    const [first] = addresses;
-    if (options.all === true) return done(null, addresses);
-    return done(null, first?.address ?? '', first?.family);
-  });
-};
 
 function problemOf(status: number): string | null {
   if (isSuccess(status)) return null;

@@ -157,7 +157,14 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
     visitOf,
     async show(c, { title, heading = title, tab = title, status = 200, content, ...others }) {
       const { visitor, url } = visitOf(c);
-      return framed(c, status, { title: heading, tab, visitor, flash: flashOf(url), content: await content, ...others });
+      return framed(c, status, {
+        title: heading,
+        tab,
+        visitor,
+        flash: flashOf(url),
+        content: await content,
+        ...others,
+      });
     },
     problem,
     finished() {

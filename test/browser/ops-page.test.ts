@@ -47,7 +47,7 @@ describe('an operator who is asked about an order', () => {
     await keyboard.press('Enter');
     await sees(page, 'Of 3 events rerun, 3 are processed.');
     await ada.open(`/events/default/${KEY.id}`);
-    await page.locator('#headline .state-processed').waitFor();
+    await page.locator('h1 .state-processed').waitFor();
   });
 
   it('does the same without JavaScript', async () => {
@@ -76,7 +76,7 @@ describe('an operator who is asked about an order', () => {
       .toContain('Of 3 events rerun, 3 are processed.');
     await shop.site.handled();
     await ada.open(`/events/default/${KEY.id}`);
-    await page.locator('#headline .state-processed').waitFor();
+    await page.locator('h1 .state-processed').waitFor();
   });
 });
 

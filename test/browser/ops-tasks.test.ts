@@ -161,9 +161,9 @@ task('Discard one event.', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
   await does.click(group.getByRole('link', { name: 'Show newest event' }));
-  await does.click(page.locator('#discard > summary'));
+  await does.click(page.getByRole('button', { name: 'Discard', exact: true }));
   await does.write('its order was cancelled');
-  await does.press('Enter');
+  await does.click(page.getByRole('button', { name: 'Discard this event' }));
   await sees('The event is discarded');
   await sees('its order was cancelled', '#timeline');
 });

@@ -28,13 +28,13 @@ it('one event is retried now, and its timeline says who had it retried, and why'
   await using ada = await visitor(browser, site);
   const { page } = ada;
   await ada.open('/events/default/evt_1');
-  await page.locator('#retry-now > summary').click();
+  await page.getByRole('button', { name: 'Retry now', exact: true }).click();
   await page
     .locator('#retry-now')
     .getByLabel(/^Reason/)
     .fill('the stock system is back');
   await page.keyboard.press('Enter');
-  await page.locator('#headline .state-processed').waitFor();
+  await page.locator('h1 .state-processed').waitFor();
   expect(await page.locator('#timeline').innerText()).toMatch(/ada.*the stock system is back/);
   expect(await stateOf(site, 'evt_2')).toBe('pending');
 });

@@ -154,9 +154,12 @@ function changedSince(form: FormData, now: EventSummary | null): string | null {
   const { states, attempts } = shownIn(form);
   if (states === undefined || now === null) return null;
   const [shown = ''] = states;
-  const state = shown === now.state ? `is ${now.state} again` : `changed from ${shown} to ${now.state}`;
-  if (shown === now.state && (attempts === undefined || attempts === now.attempts)) return null;
-  return `The event ${state} after you opened the page, with ${plural(now.attempts, 'attempt')}. Nothing was done. Go back and reload the page.`;
+  const again = 'Nothing was done. Go back and reload the page.';
+  if (shown !== now.state) {
+    return `The event changed from ${shown} to ${now.state} after you opened the page. ${again}`;
+  }
+  if (attempts === undefined || attempts === now.attempts) return null;
+  return `The event was handled again after you opened the page, and is ${now.state} after ${plural(now.attempts, 'attempt')}. ${again}`;
 }
 
 function isForced(form: FormData): boolean {

@@ -7,12 +7,13 @@ export interface AskParts {
   readonly id: string;
   readonly icon: IconName;
   readonly label: Child;
+  readonly danger?: boolean;
 }
 
 /** The button that opens the dialog with this id. Without the script, the server shows the dialog on the screen. */
-export function AskButton({ id, icon, label }: AskParts) {
+export function AskButton({ id, icon, label, danger = false }: AskParts) {
   return (
-    <button name="ask" value={id}>
+    <button name="ask" value={id} class={danger ? 'danger' : undefined}>
       <Icon name={icon} />
       {label}
     </button>

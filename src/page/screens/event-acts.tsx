@@ -28,8 +28,8 @@ export function actsOn(visit: Visit, history: EventHistory, warning: Child) {
   return (
     <>
       <form class="acts" id="acts" method="get" action={eventHref(visit.base, summary)} aria-label="Actions">
-        {offers.map(({ id, icon, label }) => (
-          <AskButton id={id} icon={icon} label={label} />
+        {offers.map(({ dialog: _, ...button }) => (
+          <AskButton {...button} />
         ))}
         <CopyMenu visit={visit} history={history} />
         {isOperator && summary.pruned && <p class="muted">The body was pruned, so the event cannot be rerun.</p>}
@@ -138,6 +138,7 @@ function offersOf(visit: Visit, { summary, event, wait }: EventHistory, warning:
       id: 'discard',
       icon: 'discard',
       label: 'Discard',
+      danger: true,
       dialog: (
         <ActDialog
           {...shared}
@@ -204,7 +205,6 @@ function pausing(
 
 /** With the script, which copies. */
 function CopyMenu({ visit, history: { summary, event } }: { readonly visit: Visit; readonly history: EventHistory }) {
-  const show = eventCommand('show', summary, visit.named);
   const file = 'body.json';
   const curl = [
     `${eventCommand('show', summary, { ...visit.named, raw: true })} > ${file}`,
@@ -244,11 +244,6 @@ function CopyMenu({ visit, history: { summary, event } }: { readonly visit: Visi
               </button>
             </li>
           )}
-          <li>
-            <button type="button" data-copy={show}>
-              hookbox command
-            </button>
-          </li>
         </ul>
       </div>
     </details>

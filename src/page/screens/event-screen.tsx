@@ -63,6 +63,9 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
             {actsOn(visit, history, warning)}
             {headline(visit, history)}
           </div>
+          <Panel id="timeline" title="History">
+            {timelineOf(visit.maskLog(history), visit, marks)}
+          </Panel>
           <div class="beside">
             <Panel id="facts" title="Details">
               <Facts facts={factsOf(visit, history)} />
@@ -70,9 +73,6 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
             </Panel>
             {entity !== null && othersOf(visit, { ...summary, entity }, others)}
           </div>
-          <Panel id="timeline" title="History">
-            {timelineOf(visit.maskLog(history), visit, marks)}
-          </Panel>
         </div>
         {!visit.liveOnly && eventBody(visit, event, eventHref(base, key))}
       </div>
@@ -151,7 +151,6 @@ function headline({ base, now, visitor }: Visit, { summary, wait }: EventHistory
   const { state, deadReason, lastError } = summary;
   return (
     <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
-      <State summary={summary} />{' '}
       {state === 'dead'
         ? `No handler runs for it unless ${visitor.role === 'operator' ? 'you rerun it' : 'an operator reruns it'}:`
         : STANDING[state]}

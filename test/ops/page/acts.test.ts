@@ -90,7 +90,9 @@ describe('one event', () => {
     const answer = await post(`${EVENT}/${act}`, Object.fromEntries(fields));
     expect(answer.status).toBe(409);
     expect(textOf(await answer.text())).toContain(
-      `The event ${shown === now ? `is ${now} again` : `changed from ${shown} to ${now}`} after you opened the page`,
+      shown === now
+        ? `was handled again after you opened the page, and is ${now} after 2 attempts. Nothing was done`
+        : `The event changed from ${shown} to ${now} after you opened the page. Nothing was done`,
     );
     expect(await stateOf(inbox, 'evt_1')).toBe(now);
   });

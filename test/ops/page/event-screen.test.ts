@@ -40,9 +40,7 @@ describe('what has happened', () => {
     const timeline = textIn(page, 'timeline');
     expect(timeline).toContain('attempt 1: failed after 1 ms Error: the shop is down Stack Error: the shop is down');
     expect(timeline).toMatch(/dead \(failed\)$/);
-    expect(textIn(page, 'headline')).toBe(
-      'dead (failed) No handler runs for it unless you rerun it: Error: the shop is down',
-    );
+    expect(textIn(page, 'headline')).toBe('No handler runs for it unless you rerun it: Error: the shop is down');
     expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
   });
 
@@ -163,13 +161,14 @@ describe('what can be done', () => {
     const to = tagsOf(page).flatMap(({ name, attributes }) =>
       name === 'form' && attributes['method'] === 'post' ? (attributes['action'] ?? []) : [],
     );
-    expect(to).toEqual(acts.map((act) => `/ops${EVENT}/${act}`));
+    const acted = to.filter((href) => href !== '/ops/paused/pause');
+    expect(acted).toEqual(acts.map((act) => `/ops${EVENT}/${act}`));
     const force = settlement.outcome === 'processed' ? ' --force' : '';
     expect(commandsIn(page)).toEqual([
       ...acts.map((act) => `hookbox events ${act}${act === 'rerun' ? force : ''} evt_1`),
       'hookbox events show evt_1',
     ]);
-    expect(tagsOf(page).filter(({ attributes }) => attributes['name'] === 'reason').length).toBe(acts.length);
+    expect(tagsOf(page).filter(({ attributes }) => attributes['name'] === 'reason').length).toBe(to.length);
   });
 
   test('is told as commands for the file that the page is told', async () => {

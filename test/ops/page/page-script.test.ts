@@ -10,7 +10,7 @@ import { FAILED, handleAgain, handled } from '../events-in-states.ts';
 const browser = await ofFile(openBrowser());
 
 const IN_REASON_OF =
-  'document.activeElement.name === "reason" && document.activeElement.form.querySelector("button").textContent.trim()';
+  'document.activeElement.name === "reason" && document.activeElement.form.querySelector("button:not([hidden])").textContent.trim()';
 
 const opened = (...dead: readonly string[]) => openedIn(browser, ...dead);
 
@@ -47,8 +47,7 @@ test('an event that changes keeps what is typed and what is open, until it is se
   await page.goto(`${origin}/ops/events/default/evt_1#discard`);
   expect(await asks(page, IN_REASON_OF)).toBe('Discard this event');
   await page.locator('#discard input[name=reason]').fill('half a reas');
-  await page.locator('#stack-1 summary').click();
-  await page.locator('#discard input[name=reason]').focus();
+  await asks(page, 'document.querySelector("#stack-1").open = true');
   await store(inbox, orderEvent('evt_1'));
   await page.locator('#timeline').getByText('redelivered').waitFor();
   expect(await asks(page, 'document.activeElement.name')).toBe('reason');
@@ -56,7 +55,9 @@ test('an event that changes keeps what is typed and what is open, until it is se
   await page.keyboard.type('on: jkr/?');
   expect(await page.locator('#discard input[name=reason]').inputValue()).toBe('half a reason: jkr/?');
   await page.keyboard.press('Enter');
-  await page.locator('#headline .state-discarded').waitFor();
+  expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.state).toBe('dead');
+  await page.getByRole('button', { name: 'Discard this event' }).click();
+  await page.locator('h1 .state-discarded').waitFor();
   expect(await page.locator('#flash').textContent()).toContain('The event is discarded');
   // Said once: not in the URL any more (playwright hears of that after the page has done it).
   await expect.poll(() => page.url()).toBe(`${origin}/ops/events/default/evt_1`);
@@ -69,7 +70,7 @@ test('a form that somebody is in asks for what it asked for, whatever has become
   await page.locator('#rerun input[name=reason]').fill('the shop is up');
   await rerunEvents(inbox, [{ endpoint: 'default', id: 'evt_1' }], { actor: 'grace' });
   await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_1', { order: 'evt_1' }));
-  await page.locator('#headline .state-processed').waitFor();
+  await page.locator('h1 .state-processed').waitFor();
   expect(await asks(page, 'new FormData(document.activeElement.form).get("force")')).toBeNull();
   expect(await page.locator('#rerun-again input[name=force]').count()).toBe(1);
   await page.keyboard.press('Enter');
@@ -88,12 +89,12 @@ test('a form goes with what is shown until somebody opens it', async () => {
   await page.goto(`${origin}/ops/events/default/evt_1`);
   await page.locator('#live-state[data-state=live]').waitFor();
   await discardEvents(inbox, [event], { actor: 'grace' });
-  await page.locator('#headline .state-discarded').waitFor();
+  await page.locator('h1 .state-discarded').waitFor();
   expect(await asked()).toBe('discarded');
-  await page.locator('#rerun summary').click();
+  await page.getByRole('button', { name: 'Rerun', exact: true }).click();
   await rerunEvents(inbox, [event], { actor: 'grace' });
   await handleAgain(inbox, FAILED, orderEvent('evt_1', { order: 'evt_1' }));
-  await page.locator('#headline .state-dead').waitFor();
+  await page.locator('h1 .state-dead').waitFor();
   expect(await asked()).toBe('discarded');
   await page.getByRole('button', { name: 'Rerun this event' }).click();
   await page.getByText('The event changed from discarded to dead after you opened the page.').waitFor();
@@ -104,10 +105,10 @@ test('r goes to no button that does something else', async () => {
   const { page, inbox, origin } = await opened();
   await store(inbox, orderEvent('evt_1'));
   await page.goto(`${origin}/ops/events/default/evt_1`);
-  await page.locator('#discard summary').focus();
+  await page.getByRole('button', { name: 'Discard', exact: true }).focus();
   await page.keyboard.press('Enter');
   await page.keyboard.press('r');
-  expect(await asks(page, 'document.activeElement.localName')).toBe('summary');
+  expect(await asks(page, 'document.activeElement.textContent')).toBe('Cancel');
 });
 
 test('d goes to where a discard is confirmed, and no further; a click there leads to the reason', async () => {
@@ -116,7 +117,7 @@ test('d goes to where a discard is confirmed, and no further; a click there lead
   await page.keyboard.press('d');
   expect(await asks(page, IN_REASON_OF)).toBe('Discard this event');
   await page.reload();
-  await page.locator('#discard summary').click();
+  await page.getByRole('button', { name: 'Discard', exact: true }).click();
   await page.locator('#discard input[name=reason]:focus').waitFor();
 
   await page.goto(`${origin}/ops/dead`);
@@ -152,7 +153,7 @@ describe('Enter, pressed again and again, does nothing that is lost', () => {
     'what is chosen': ['/events?state=dead', rowKeys('j', 'x', 'd')],
     'an event in a list': ['/events?state=dead', rowKeys('j', 'd')],
     'an event': ['/events/default/evt_dead', rowKeys('d')],
-    'an event, by what opens it': ['/events/default/evt_dead', '#discard summary'],
+    'an event, by what opens it': ['/events/default/evt_dead', 'button[value=discard]'],
     'a processed event': ['/events/default/evt_done', rowKeys('r')],
   };
 
@@ -183,7 +184,7 @@ describe('Enter, pressed again and again, does nothing that is lost', () => {
       await page.waitForLoadState();
       await sleep(50);
     }
-    if (from !== '#discard summary') await page.locator('input:is([name=reason], [name=typed]):focus').waitFor();
+    if (from !== 'button[value=discard]') await page.locator('input:is([name=reason], [name=typed]):focus').waitFor();
     const states = (await inbox.list()).map(({ id, state, body }) => [id, state, body !== null]);
     expect(states).toEqual([
       ['evt_dead', 'dead', true],

@@ -54,7 +54,7 @@ test('what is said of an invalid event before a rerun is true after it', async (
   expect(before).toContain('If not, the event stays dead (invalid).');
   const answer = await post('/events/default/evt_1/rerun');
   expect(answer.headers.get('location')).toContain('still-invalid');
-  expect(await says('/events/default/evt_1', 'headline')).toContain('dead (invalid)');
+  expect(await says('/events/default/evt_1', 'main')).toContain('dead (invalid)');
 });
 
 test('a pause where no processor is says which endpoints they name, and the form offers them', async () => {
