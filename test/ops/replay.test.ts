@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -37,12 +37,14 @@ describe('a replay', () => {
     const inbox = await stocked();
     const before = await getEvent(inbox, KEY);
     let seen: boolean | undefined;
-    const port = await receiving(async (request, answer) => {
+    const port = await receiving((request, answer) => void check(request, answer));
+    async function check(request: IncomingMessage, answer: ServerResponse): Promise<void> {
       const body = await buffer(request);
       seen =
-        body.equals(before?.event.body ?? body) && verifySignature(body, `${request.headers['x-signature']}`, SECRET);
+        body.equals(before?.event.body ?? body) &&
+        verifySignature(body, String(request.headers['x-signature']), SECRET);
       answer.writeHead(422).end('x'.repeat(5_000));
-    });
+    }
     const to = `http://127.0.0.1:${port}/webhooks?token=hidden`;
     const report = await replayEvent(inbox, KEY, ADA, { to, secret: SECRET });
     expect(seen).toBe(true);

@@ -340,10 +340,7 @@ function copySelected(text) {
 
 const copies = document.createElement('span');
 copies.className = 'copies';
-for (const [what, textOf] of [
-  ['value', valueOf],
-  ['path', pathOf],
-]) {
+for (const [what, textOf] of Object.entries({ value: valueOf, path: pathOf })) {
   const button = document.createElement('button');
   button.type = 'button';
   button.textContent = `Copy ${what}`;

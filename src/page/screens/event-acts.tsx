@@ -28,8 +28,8 @@ export function actsOn(visit: Visit, history: EventHistory, warning: Child) {
   return (
     <>
       <form class="acts" id="acts" method="get" action={eventHref(visit.base, summary)} aria-label="Actions">
-        {offers.map(({ dialog: _, ...button }) => (
-          <AskButton {...button} />
+        {offers.map((offer) => (
+          <AskButton {...offer} />
         ))}
         <CopyMenu visit={visit} history={history} />
         {isOperator && summary.pruned && <p class="muted">The body was pruned, so the event cannot be rerun.</p>}
