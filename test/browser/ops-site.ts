@@ -41,7 +41,7 @@ export async function opsSite({ handlers }: OpsSiteOptions): Promise<OpsSite> {
     { user: GUESSED.username, password: GUESSED.password, role: 'operator' as const },
     { user: VIEWER.username, password: VIEWER.password, role: 'viewer' as const },
   ];
-  app.route('/ops', opsPage(receiver, { basic, hosts: ['127.0.0.1', 'localhost'] }));
+  app.route('/ops', opsPage(receiver, { basic, hosts: ['127.0.0.1', 'localhost'], replay: { secret: SECRET } }));
   const served = opened.use(await serveApp(app));
   const kept = opened.move();
 

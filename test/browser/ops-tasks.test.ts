@@ -168,6 +168,16 @@ task('Discard one event.', async ({ page, does, sees }) => {
   await sees('its order was cancelled', '#timeline');
 });
 
+task('Replay an event to your own machine.', async ({ page, does, sees }) => {
+  await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
+  const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
+  await does.click(group.getByRole('link', { name: 'Show newest event' }));
+  await does.click(page.getByRole('button', { name: 'Replay', exact: true }));
+  await does.write(`${site.origin}/webhooks`);
+  await does.press('Enter');
+  await sees('accepted', '#replayed');
+});
+
 task('Acknowledge a group.', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   const group = page.locator('#groups').getByRole('row').filter({ hasText: 'ECONNREFUSED' });

@@ -404,7 +404,10 @@ function openDialog(dialog, toField) {
     dialog.open = false;
     dialog.showModal();
   }
-  dialog.querySelector(toField ? 'input[type="text"]' : '[data-close]').focus();
+  const first = dialog.querySelector(toField ? 'input[type="text"]' : '[data-close]');
+  first.focus();
+  // What is typed replaces what is suggested.
+  if (toField) first.select();
 }
 
 // ---- Keys, and what a link to an action has meant. ----

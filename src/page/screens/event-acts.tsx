@@ -120,7 +120,7 @@ function offersOf(visit: Visit, { summary, event, wait }: EventHistory, warning:
                   name="to"
                   type="text"
                   inputmode="url"
-                  placeholder="http://localhost:3000/webhooks"
+                  value="http://localhost:3000/webhooks"
                   maxlength={1_000}
                   autocomplete="off"
                   spellcheck="false"

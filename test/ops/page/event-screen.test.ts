@@ -171,6 +171,17 @@ describe('what can be done', () => {
     expect(tagsOf(page).filter(({ attributes }) => attributes['name'] === 'reason').length).toBe(to.length);
   });
 
+  test('is asked for on the screen itself where no script opens a dialog', async () => {
+    const { inbox, html } = openedPage();
+    await handled(inbox, FAILED, orderEvent('evt_1'));
+    const open = async (path: string) =>
+      tagsOf(await html(path)).flatMap(({ name, attributes }) =>
+        name === 'dialog' && 'open' in attributes ? (attributes['id'] ?? []) : [],
+      );
+    expect(await open(EVENT)).toEqual([]);
+    expect(await open(`${EVENT}?ask=discard`)).toEqual(['discard']);
+  });
+
   test('is told as commands for the file that the page is told', async () => {
     const { inbox, html } = openedPage({ db: '/srv/shop.db' });
     await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'));
