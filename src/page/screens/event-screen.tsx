@@ -9,7 +9,7 @@ import { bytes, number, plural, relative } from '../../ops/words/format.ts';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Facts, State, Panel, type FactList } from '../parts/list-table.tsx';
-import { EntityName, StoredText, Copyable, Time } from '../parts/text.tsx';
+import { StoredText, Copyable, Time } from '../parts/text.tsx';
 import { timelineOf } from './timeline.tsx';
 import { oneLine } from '../../printable.ts';
 import { WhyItWaits, heldUpWarning } from '../parts/waiting.tsx';
@@ -194,7 +194,7 @@ function factsOf({ base, now }: Visit, { summary, event }: EventHistory): FactLi
         </a>
       ),
     ],
-    ['entity', entity === null ? <span class="muted">none</span> : <EntityName name={entity} />],
+    ['entity', entity === null ? <span class="muted">none</span> : <StoredText text={entity} />],
     ['endpoint', <StoredText text={endpoint} />],
     [
       'created',
