@@ -57,7 +57,7 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
     c: PageContext,
     status: ContentfulStatusCode,
     parts: Pick<LayoutParts, 'title' | 'tab' | 'current' | 'visitor' | 'flash' | 'content'> &
-      Partial<Pick<LayoutParts, 'sought'>>,
+      Partial<Pick<LayoutParts, 'sought' | 'bar'>>,
   ) => {
     const { search, searchParams } = new URL(c.req.url);
     const ownBase = baseOf(c);

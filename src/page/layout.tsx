@@ -26,6 +26,7 @@ export interface LayoutParts {
   readonly signOut: string | null;
   readonly sought: string;
   readonly flash: string | null;
+  readonly bar?: Child;
   readonly content: Child;
 }
 
@@ -91,6 +92,7 @@ export function Layout(parts: LayoutParts) {
                 <ul class="sheet" id="suggested" role="listbox" aria-label="Suggestions" hidden />
               </form>
             )}
+            {parts.bar !== undefined && <div id="bar">{parts.bar}</div>}
             <span class="live-state" id="live-state" hidden />
             <UserMenu {...parts} />
           </div>

@@ -55,5 +55,7 @@ export interface Screen {
   readonly sought?: string;
   readonly status?: ContentfulStatusCode;
   readonly current: string;
+  /** what stands in the bar at the top */
+  readonly bar?: Child;
   readonly content: HtmlEscapedString | Promise<HtmlEscapedString>;
 }

@@ -154,6 +154,19 @@ describe('who integrates a shop', () => {
     await page.locator('#lane-ready').getByText(id).waitFor();
   });
 
+  it('sees on every screen what the clock shows, also after it advanced elsewhere', async () => {
+    await using site = await sandboxSite();
+    await using ada = await visitor(browser, site, AT);
+    for (const path of ['', '/deliveries', '/webhooks', '/keys', '/clock', '/faults', '/stock']) {
+      await ada.open(path);
+      await ada.page.locator('#bar').getByText('2026-01-01 00:00:00 UTC').waitFor();
+    }
+    await site.sandbox.advance('1 h');
+    await ada.page.locator('#bar').getByText('2026-01-01 01:00:00 UTC').waitFor();
+    await ada.page.locator('#bar').getByRole('link').click();
+    await ada.page.waitForURL('**/dashboard/clock');
+  });
+
   it('clicks twice, and the clock moves once', async () => {
     await using site = await sandboxSite();
     await using ada = await visitor(browser, site, { ...AT, javaScriptEnabled: false });

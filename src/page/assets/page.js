@@ -122,6 +122,10 @@ async function refresh() {
     const title = document.querySelector('main > h1');
     const nextTitle = next.querySelector('main > h1');
     if (title !== null && nextTitle !== null && !isSelecting()) morph(title, nextTitle);
+    const bar = byId('bar');
+    const nextBar = next.getElementById('bar');
+    if (nextBar !== null) showLocalTimes(nextBar);
+    if (bar !== null && nextBar !== null && !isSelecting()) morph(bar, nextBar);
     const from = byId('live');
     const to = next.getElementById('live');
     if (to !== null) showLocalTimes(to);

@@ -1,4 +1,5 @@
 import { timestamp } from '../../ops/words/format.ts';
+import { Icon } from '../../page/parts/icon.tsx';
 import { Time } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { NextDue } from '../due.ts';
@@ -19,8 +20,7 @@ const WHAT = {
 } as const satisfies Record<NextDue['what'], unknown>;
 
 export function clockScreen(visit: SandboxVisit): Screen {
-  const { sandbox, now } = visit;
-  const { kind } = sandbox.clock;
+  const { kind } = visit.sandbox.clock;
   return {
     title: 'Clock',
     current: '/clock',
@@ -63,15 +63,20 @@ export function clockScreen(visit: SandboxVisit): Screen {
             </SandboxForm>
           </div>
         </section>
-        <div id="live">
-          <p class="headline" id="now">
-            The {kind} clock shows <time datetime={now.toISOString()}>{timestamp(now)}</time>.
-          </p>
-          {nextDue(visit)}
-        </div>
+        <div id="live">{nextDue(visit)}</div>
       </>
     ),
   };
+}
+
+export function clockLink({ sandbox, base, now }: SandboxVisit) {
+  return (
+    <a class="clock" href={`${base}/clock`}>
+      <Icon name="clock" />
+      <time datetime={now.toISOString()}>{timestamp(now)}</time>
+      <span class="muted">{sandbox.clock.kind}</span>
+    </a>
+  );
 }
 
 function nextDue({ sandbox, base, now }: SandboxVisit) {

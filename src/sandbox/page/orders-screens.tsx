@@ -1,4 +1,4 @@
-import { number, timestamp } from '../../ops/words/format.ts';
+import { number } from '../../ops/words/format.ts';
 import { StoredText, Copyable, Time } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import { PLACE_ORDER, unbrokenCurlLine } from '../openapi/example-requests.ts';
@@ -36,10 +36,9 @@ export function boardScreen(visit: SandboxVisit): Screen {
   };
 }
 
-function tilesOf({ sandbox, base, now }: SandboxVisit) {
+function tilesOf({ sandbox, base }: SandboxVisit) {
   const { waiting, dead } = sandbox.deliveries.counts();
   const tiles = [
-    ['/clock', sandbox.clock.kind === 'frozen' ? 'Frozen clock' : 'Real clock', timestamp(now)],
     ['/deliveries?state=waiting', 'Waiting deliveries', number(waiting)],
     ['/deliveries?state=dead', 'Dead letters', number(dead)],
     ['/webhooks', 'Endpoints', number(sandbox.webhooks.list().length)],
@@ -49,7 +48,7 @@ function tilesOf({ sandbox, base, now }: SandboxVisit) {
       {tiles.map(([path, name, figure]) => (
         <li class="tile">
           <a href={`${base}${path}`}>
-            <span class={path === '/clock' ? 'figure time' : 'figure'}>{figure}</span>
+            <span class="figure">{figure}</span>
             <span class="name">{name}</span>
           </a>
         </li>

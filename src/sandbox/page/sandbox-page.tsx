@@ -4,7 +4,7 @@ import { ConfigurationError, HookboxError, isError, nameOf } from '../../errors.
 import { loggerOf } from '../../host/logger.ts';
 import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import { assertOptions, type RulesFor } from '../../option-rules.ts';
-import { createFrame, type PageContext } from '../../page/frame.tsx';
+import { createFrame, type Frame, type PageContext } from '../../page/frame.tsx';
 import { type PageOptions, PAGE_OPTIONS } from '../../page/page-options.ts';
 import type { Look } from '../../page/layout.tsx';
 import { liveStreams, type Changes } from '../../page/live-updates.ts';
@@ -12,7 +12,7 @@ import type { Screen } from '../../page/visit.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 import { ApiError, SandboxClosedError } from '../errors.ts';
 import { sandboxActs } from './acts.ts';
-import { clockScreen } from './clock-screen.tsx';
+import { clockLink, clockScreen } from './clock-screen.tsx';
 import { deliveriesScreen, deliveryScreen } from './deliveries-screens.tsx';
 import { faultsScreen } from './faults-screen.tsx';
 import { FormError, actRoutes, flashOf } from './forms.ts';
@@ -70,7 +70,11 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
   const live = liveStreams(watchVersion(sandbox), { until: sandbox.closing });
   const { unsafeOpen = !asks } = options;
-  const frame = createFrame({ ...options, unsafeOpen }, { look: DASHBOARD_LOOK, flashOf, site: title, live });
+  const framed = createFrame({ ...options, unsafeOpen }, { look: DASHBOARD_LOOK, flashOf, site: title, live });
+  const frame: Frame = {
+    ...framed,
+    show: (c, screen) => framed.show(c, { ...screen, bar: clockLink(visitOf(c)) }),
+  };
   const { page } = frame;
   const logger = loggerOf(options.logger);
 
