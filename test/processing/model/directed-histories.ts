@@ -204,6 +204,14 @@ export const takenOver: DirectedHistory = {
   },
 };
 
+export const thrownNull: DirectedHistory = {
+  name: 'a handler throws null',
+  async happen(world) {
+    await handling(world, 'throw null', 1_000);
+    await world.advance(60_000);
+  },
+};
+
 export const pausedType: DirectedHistory = {
   name: 'a handler pauses its type, more events of the type come in, and every process is away meanwhile',
   async happen(world) {
@@ -431,4 +439,5 @@ export const directedHistories = [
   rated,
   ratedAndSetBack,
   brokenProvider,
+  thrownNull,
 ] as const;

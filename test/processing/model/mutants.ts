@@ -22,6 +22,7 @@ import {
   steppedOver,
   steppedTwice,
   takenOver,
+  thrownNull,
   vanishedRow,
   type DirectedHistory,
 } from './directed-histories.ts';
@@ -279,6 +280,7 @@ export const mutants: readonly Mutant[] = [
     name: 'null is for good',
     breaks: ['an attempt ends as its run did'],
     of: 'processor',
+    history: thrownNull,
     begin: faults.nullIsForGood,
   },
   {
