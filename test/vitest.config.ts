@@ -10,19 +10,21 @@ export const POSTGRES_ON_DEMAND = 'test/helpers/postgres-on-demand.ts';
 
 /** In `npm run test:long` alone, as CI has fifteen minutes. The dearest come first. */
 export const LONGEST: readonly string[] = [
-  'test/ops/utf-16be.test.ts',
+  'test/ops/utf-16{be,le}.test.ts',
+  'test/processing/model/postgres-mutants.test.ts',
+  'test/adapters/one-byte-chunks.test.ts',
+  'test/ops/search-page.test.ts',
   'test/hosts/next-webpack.test.ts',
   'test/inbox/postgres/processes/*.test.ts',
   'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
   'test/inbox/postgres/{transfer,search,search-page,search-index,search-bounds,search-plans}.test.ts',
   'test/inbox/postgres/{pruning,bulks,counts,counts-of-machines,claims-beside-many,several-machines}.test.ts',
-  'test/inbox/postgres/{inline,three-ways,fail-over,silence,acts-and-removal-plans}.test.ts',
+  'test/inbox/postgres/{pglite,inline,three-ways,fail-over,silence,acts-and-removal-plans}.test.ts',
 ];
 
 /** What takes long on a real Postgres, and is in `npm run test:all` too. */
 export const ON_POSTGRES: readonly string[] = [
-  'test/inbox/postgres/{given-up,health,migrating-beside-work,plans,pglite,wake-up}.test.ts',
-  'test/processing/model/postgres-mutants.test.ts',
+  'test/inbox/postgres/{given-up,health,migrating-beside-work,plans,wake-up}.test.ts',
   'test/cli/{postgres,postgres-answers,postgres-doctor,postgres-page}.test.ts',
   'test/runtimes/postgres.test.ts',
 ];
@@ -32,14 +34,12 @@ export const LONG: readonly string[] = [
   'test/hosts/**',
   'test/host/{fake-timers,loggers}.test.ts',
   'test/package/**',
-  'test/adapters/one-byte-chunks.test.ts',
   'test/runtimes/suites.test.ts',
   'test/cli/replay-memory.test.ts',
   'test/browser/ops-*.test.ts',
   'test/browser/sandbox-{interface,page}.test.ts',
   'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/{page,lists}-script.test.ts',
-  'test/ops/utf-16le.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',
   'test/{examples,guides,tutorial}.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
@@ -49,7 +49,6 @@ export const LONG: readonly string[] = [
   'test/sandbox/model/mutants.test.ts',
   'test/crash/{power-cut,handling-backlog,handling-poison,bulk-kill,shop-kill}.test.ts',
   'test/processing/{breaker,rates}-of-processes.test.ts',
-  'test/ops/search-page.test.ts',
   'test/adapters/express{4,-kept-bytes,-after-middleware}.test.ts',
   'test/adapters/hono-after-middleware.test.ts',
   'test/check/{check-endpoint,verdicts}.test.ts',

@@ -1,5 +1,4 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Child } from 'hono/jsx';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { EntityOf } from '../events/entity.ts';
 import type { NamedInbox } from '../host/shell-words.ts';
@@ -45,10 +44,13 @@ export interface Visit {
   readonly named: NamedInbox;
 }
 
+// Not the Child of hono/jsx: its types need those of the DOM, which a project on Node does not have.
+type Markup = string | HtmlEscapedString | Promise<HtmlEscapedString>;
+
 export interface Screen {
   readonly title: string;
   /** in place of the title */
-  readonly heading?: Child;
+  readonly heading?: Markup;
   /** tabs are narrow, so the subject comes first */
   readonly tab?: string;
   /** what the search box shows */
@@ -56,6 +58,6 @@ export interface Screen {
   readonly status?: ContentfulStatusCode;
   readonly current: string;
   /** what stands in the bar at the top */
-  readonly bar?: Child;
+  readonly bar?: Markup;
   readonly content: HtmlEscapedString | Promise<HtmlEscapedString>;
 }

@@ -81,7 +81,7 @@ it('without a connection the page is grey and says since when; what was typed ou
   expect(await page.evaluate('getComputedStyle(document.getElementById("live")).opacity')).toBe('0.6');
   await rerunEvents(site.inbox, [key], { actor: 'grace' });
   await page.locator('#discard input[name=reason]').fill('a long story');
-  await page.keyboard.press('Enter');
+  await page.locator('#discard .confirm button').click();
   await page.getByText('The event changed from dead').waitFor();
   expect(await page.locator('.typed').innerText()).toBe('You entered this reason: a long story');
   await page.goBack();

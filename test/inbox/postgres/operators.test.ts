@@ -62,7 +62,7 @@ describe('superseded events in Postgres:', () => {
 });
 
 describe('the breaker of a type, in Postgres:', () => {
-  testBreakers(opened);
+  testBreakers(opened, 8);
 
   it('of several machines that claim at once, one begins the probe', async () => {
     const first = await opened();

@@ -134,7 +134,7 @@ export function creatingSuite(installed: () => Installed): void {
     };
     /** With the URLs of its links, which say where it thinks that it is. */
     const expectAt = (html: string): void => {
-      expect(html).toContain('All well');
+      expect(html).toContain('Overview');
       const links = [...html.matchAll(/ (?:href|src)="(\/[^"]*)"/g)].map(([, to = '']) => to);
       expect(links.length).toBeGreaterThan(8);
       expect(links.filter((to) => !/^\/ops(?:\/|$)/.test(to))).toEqual([]);
