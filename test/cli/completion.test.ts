@@ -34,7 +34,7 @@ const CASES: readonly (readonly [words: readonly string[], offered: readonly str
   [['hookbox', 'ch'], ['check']],
   [
     ['hookbox', 'events', 're'],
-    ['rerun', 'rejected', 'resume', 'retry-now'],
+    ['rerun', 'reopen', 'replay', 'rejected', 'resume', 'retry-now'],
   ],
   [
     ['hookbox', 'trigger', 'order.c'],
