@@ -193,7 +193,7 @@ export function pausedInWords({ type, endpoint, since, actor, reason, until, fai
 function untilInWords(until: Date | undefined, failures: number | undefined): string {
   if (until === undefined) return '';
   if (failures === undefined) return ` until ${timestamp(until)}`;
-  return ` after ${plural(failures, 'failure')} in a row, next attempt from ${timestamp(until)}`;
+  return `; ${plural(failures, 'failure')} in a row so far, next attempt from ${timestamp(until)}`;
 }
 
 export function endInWords({ until, failures }: StoredPause): string {

@@ -105,8 +105,8 @@ it.each([
   [
     'by its breaker',
     { breaker: { limit: 1, probeMs: 3_600_000, isProbe: false } },
-    /paused by breaker at .* UTC after 1 failure in a row, next attempt from .* UTC: Error\n/,
-    / after 1 failure in a row, next attempt from 20/,
+    /paused by breaker at .* UTC; 1 failure in a row so far, next attempt from .* UTC: Error\n/,
+    / \(1 failure in a row so far\), next attempt from 20/,
   ],
 ])('a type that is paused %s says until when, on the command and the page', async (_, ends, words, onPage) => {
   const cwd = scratchFolder();

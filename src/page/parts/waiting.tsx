@@ -23,7 +23,8 @@ export function TypeAt({ of: { type, endpoint } }: { readonly of: Pick<Pause, 't
 
 export function Until({ pause: { until, failures }, now }: { readonly pause: Pause; readonly now: Date }) {
   if (until === undefined) return <></>;
-  const words = failures === undefined ? 'until' : `after ${plural(failures, 'failure')} in a row, next attempt from`;
+  const words =
+    failures === undefined ? 'until' : `(${plural(failures, 'failure')} in a row so far), next attempt from`;
   return (
     <>
       {' '}
