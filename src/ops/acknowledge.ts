@@ -9,7 +9,7 @@ const OPTIONS: RulesFor<AcknowledgeOptions> = { link: true, count: whole(0) };
 
 /**
  * Acknowledges a group of dead events: operators know its cause, so the group no longer heads the overview. Its events
- * stay dead. `by.reason` says what is known. The group is open again when another event becomes dead in it, for example
+ * stay dead. `by.reason` is the operator's note. The group is open again when another event becomes dead in it, for example
  * after a rerun; pruning and successful reruns keep it acknowledged. A second acknowledgement replaces the first.
  *
  * @param fingerprint - of the group, as `deadGroups` returns it

@@ -108,7 +108,8 @@ export function Layout(parts: LayoutParts) {
         </main>
         <footer class="bottom">
           <p>
-            You are <bdi>{visitor.name}</bdi>, {look.footing(visitor.role)}
+            You are <bdi>{visitor.name}</bdi>, {look.footing(visitor.role)}{' '}
+            {times === 'UTC' ? 'All times are UTC.' : 'Times are local.'}
           </p>
           <button type="button" id="show-keys" hidden>
             Keys <kbd>?</kbd>

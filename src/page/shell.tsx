@@ -78,7 +78,7 @@ export const OPERATORS_LOOK: Look = {
   styles: ['page.css'],
   search: { path: '/events', hint: 'Order, event, merchant, error, or state:dead' },
   footing: (role) =>
-    `${role === 'operator' ? 'an operator; the audit records what you do.' : 'a viewer; you can only read.'} All times are UTC.`,
+    role === 'operator' ? 'an operator; the audit records what you do.' : 'a viewer; you can only read.',
 };
 
 /** After the signal, no call starts and long ones end. */

@@ -26,7 +26,10 @@ it.each<[Wait | null, string]>([
     behind({ event: summary({ id: 'evt_Y', dueAt: ago(1) }) }),
     'behind evt_Y, which is due; no attempt has started; 63',
   ],
-  [behind({ event: summary({ id: 'evt_Y', attempts: 1 }) }), 'behind evt_Y, which was interrupted or rerun; 63'],
+  [
+    behind({ event: summary({ id: 'evt_Y', attempts: 1 }) }),
+    'behind evt_Y, which has run before, without a failure that counts; 63',
+  ],
   [{ reason: 'no processor', lastSeen: null }, 'is waiting; no processor for order.created has ever run'],
   [
     { reason: 'no processor', lastSeen: ago(90) },

@@ -19,7 +19,7 @@ type Content = Uint8Array | string | null;
 type Make = (body: Buffer) => Content | readonly Content[];
 
 /** Tries the simplest first, each made when it is needed, until one fits. */
-export function someBodyVariant(
+export function hasMatchingVariant(
   body: Buffer,
   others: readonly OtherBody[],
   fits: (variant: Variant<Uint8Array>) => boolean,

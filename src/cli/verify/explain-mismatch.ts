@@ -3,7 +3,7 @@ import { isWellFormedSignature, verifySignature } from '../../signing/signature.
 import { EXIT, print, printJson, styled, tell, usageError, type ExitCode } from '../shared/output.ts';
 import { noteWhenEmpty, readInput } from '../shared/files.ts';
 import { secretOf, type SecretOptions } from '../shared/secret.ts';
-import { someBodyVariant, leftOfBody, type OtherBody } from './body-variants.ts';
+import { hasMatchingVariant, leftOfBody, type OtherBody } from './body-variants.ts';
 import { CAUSES, type Found, type Variant } from './causes.ts';
 import { keyVariants, otherSchemes, RIGHT_SCHEME, signatureReadings, type Scheme } from './signing-variants.ts';
 
@@ -109,7 +109,7 @@ export function explainMismatch({ body, signature, secret, oldSecrets = [], othe
     const isOneMistake = (): boolean =>
       fits(asItIs, given, RIGHT_SCHEME) ||
       otherKeys.some((key) => fits(asItIs, key, RIGHT_SCHEME)) ||
-      someBodyVariant(Buffer.from(body), others, (variant) => {
+      hasMatchingVariant(Buffer.from(body), others, (variant) => {
         bodies.push(variant);
         return fits(variant, given, RIGHT_SCHEME);
       }) ||

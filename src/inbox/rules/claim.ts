@@ -361,7 +361,7 @@ export function planOne(
   if (event === undefined || event.isPruned || event.isInvalid) return 'settled';
   if (event.state === 'processed' || event.state === 'discarded' || !isInScope(scope, event)) return 'settled';
   if (event.state === 'processing') return 'busy';
-  // Nobody resumes a type that a handler paused, so the service has to send the event again.
+  // A handler's pause ends by itself, so the service must send the event again.
   const pause = lastingPauses(pauses, now).find((each) => isPaused([each], event));
   if (pause?.until === undefined && pause !== undefined) return 'settled';
   if (ordered && event.entity !== null && event.hasLease) return 'busy';

@@ -14,7 +14,7 @@ import type { BorrowLock } from './threads/write-lock.ts';
 export type Change = (statements: Statements, isOver: () => boolean) => Promise<unknown>;
 
 /**
- * Gives each change a transaction of its own. `GroupCommit` begins it in a callback of `setImmediate`, and a borrowed
+ * Runs each change in its own transaction. `GroupCommit` begins it in a callback of `setImmediate`, and a borrowed
  * lock arrives in a message: no other code has microtasks then. The transaction ends before the microtasks do, so
  * nothing else uses the connection meanwhile.
  */

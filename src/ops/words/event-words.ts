@@ -173,7 +173,7 @@ function history({ failures, attempts, lastError }: EventSummary): string | null
     const error = lastError === null ? '' : `: ${oneLine(`${lastError.name}: ${lastError.message}`, MOST_OF_ERROR)}`;
     return `has failed ${TIMES[failures] ?? `${number(failures)} times`}${error}`;
   }
-  return attempts > 0 ? 'was interrupted or rerun' : null;
+  return attempts > 0 ? 'has run before, without a failure that counts' : null;
 }
 
 function laterInWords(event: EventSummary, dueAt: Date, now: Date): string {

@@ -87,7 +87,7 @@
     latest = to;
     const counted = to.querySelector('#count');
     if (counted !== null && counted.textContent !== '') byId('count').textContent = counted.textContent;
-    // They stand above what is brought.
+    // The new rows come below these.
     const states = to.ownerDocument.getElementById('states');
     if (states !== null) morph(byId('states'), states);
     if (body() === null) {

@@ -188,7 +188,7 @@ function lineTable(view: View, lines: readonly DeadLine[]) {
       ({ releases }) => <Names names={releases} />,
       { 'data-label': 'releases', 'data-col': 'releases' },
     ],
-    ['24 h', ({ recent }) => <Sparkline counts={recent} span={DAY} />, { 'data-label': '24 h', 'data-col': 'spark' }],
+    ['24 h', lately, { 'data-label': '24 h', 'data-col': 'spark' }],
     visit.visitor.role === 'operator' && [
       <span class="unseen">Actions</span>,
       (line) => lineActs(visit, line, by),
@@ -385,4 +385,9 @@ function retryTable(visit: Visit, groups: readonly RetryGroup[]) {
       columns={columns.filter((column) => column !== false)}
     />
   );
+}
+
+function lately({ recent }: Pick<DeadLine, 'recent'>) {
+  const died = recent.reduce((sum, count) => sum + count, 0);
+  return <Sparkline counts={recent} label={`${plural(died, 'event')} in ${DAY}`} />;
 }

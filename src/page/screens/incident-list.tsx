@@ -7,6 +7,7 @@ import { bounded, number, plural, shortTime } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { eventHref, eventsHref, pendingHref } from '../parts/filter-fields.ts';
 import { ActForm } from '../parts/form-fields.tsx';
+import { Sparkline } from '../parts/sparkline.tsx';
 import { AfterColon, TypeAt, Until, Culprit } from '../parts/waiting.tsx';
 import { StoredText } from '../parts/text.tsx';
 import type { Visit } from '../visit.ts';
@@ -39,7 +40,7 @@ export function IncidentList({ visit, incidents, ignoredSince }: ListParts) {
               <strong>{head}</strong>
               {rest !== null && <span class="muted">{rest}</span>}
             </p>
-            <Spark counts={extent.recent} />
+            {lastDay(extent.recent)}
             <span class="count">{countOf(extent.count, of)}</span>
             <span class="when">{extentTimes(extent, visit.now)}</span>
             <span class="act">{button}</span>
@@ -83,25 +84,15 @@ function timeOf(at: Date, now: Date, beside = now) {
   );
 }
 
-const SPARK_HEIGHT = 20;
-const BAR = 4;
-
 /** A bar an hour, for the last day. */
-function Spark({ counts }: { readonly counts: readonly number[] | null }) {
+function lastDay(counts: readonly number[] | null) {
   const most = Math.max(0, ...(counts ?? []));
   if (counts === null || most === 0) return <span class="hours" />;
-  const bars = counts.map((count, hour) => {
-    if (count === 0) return '';
-    const height = Math.max(2, Math.round((count / most) * SPARK_HEIGHT));
-    return `M${hour * BAR} ${SPARK_HEIGHT}v-${height}h${BAR - 1}v${height}z`;
-  });
-  const title = `The last 24 hours; at most ${number(most)} in an hour`;
+  const label = `The last 24 hours; at most ${number(most)} in an hour`;
   return (
-    <svg class="hours" viewBox={`0 0 ${counts.length * BAR} ${SPARK_HEIGHT}`} role="img" aria-label={title}>
-      <title>{title}</title>
-      <path d={bars.join('')} />
-      <path class="floor" d={`M0 ${SPARK_HEIGHT - 0.5}h${counts.length * BAR}`} />
-    </svg>
+    <span class="hours">
+      <Sparkline counts={counts} label={label} />
+    </span>
   );
 }
 

@@ -183,7 +183,7 @@ const DASHBOARD_LOOK: Look = {
   styles: ['page.css', 'sandbox.css'],
   footing(role) {
     const may = role === 'operator' ? 'an operator; you can do everything here.' : 'a viewer; you can only read.';
-    return `${may} All times come from the sandbox clock and are in UTC.`;
+    return `${may} All times come from the sandbox clock.`;
   },
 };
 

@@ -16,7 +16,7 @@ export interface Access {
   /** The connection, for reading outside a transaction. */
   readonly database: () => SqliteDatabase;
   /**
-   * In a transaction of its own.
+   * Runs `work` in its own transaction.
    *
    * @param work - awaits nothing but the database; receives by how much the clock moved while it waited, in milliseconds
    */
