@@ -212,7 +212,7 @@ export type TellCrashed = (crashed: readonly CrashedEvent[]) => void;
 export type Settled = boolean | 'committed alone';
 
 /** How an attempt ended, and the last lines that its handler logged. `breaker`: set if it counts for a breaker. */
-export type Settlement = { readonly log?: readonly LogLine[]; readonly breaker?: BreakerEnd } &
+export type Settlement = { readonly breaker?: BreakerEnd } & Pick<Attempt, 'log' | 'limit' | 'processor'> &
   /** `skipped`: the reason that the handler gave for skipping the event. */
   (
     | { readonly outcome: 'processed'; readonly skipped?: string }
@@ -266,6 +266,13 @@ export interface Attempt {
   readonly skipped?: string;
   /** The last lines that the handler logged. Absent if there are none. */
   readonly log?: readonly LogLine[];
+  /**
+   * The event becomes dead if the attempt with this number fails. Higher after a rerun, and after an attempt that used
+   * up none. Absent in inline mode, for a crash, and if no handler ran.
+   */
+  readonly limit?: number;
+  /** The name of the processor that ran the handler. Absent for a crash, and if no handler ran. */
+  readonly processor?: string;
 }
 
 /** A part of a handler that `ctx.once` has run. */
@@ -279,7 +286,7 @@ export interface DoneStep {
 }
 
 /** The attempt that requests a transaction. */
-export interface TransactionAttempt {
+export interface TransactionAttempt extends Pick<Attempt, 'limit' | 'processor'> {
   readonly now: () => number;
   readonly signal: AbortSignal;
   /** Aborted when the processor gives up the attempt. `work` then loses its connection and its locks. */

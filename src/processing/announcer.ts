@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { isEventType } from '../events/event-types.ts';
 import type { Clock } from '../host/clock.ts';
 import { type Logger, throttle } from '../host/logger.ts';
@@ -12,12 +11,14 @@ import { oneLine } from '../printable.ts';
 const REST = 3;
 
 export function createAnnouncer({
+  name,
   inbox,
   scope,
   clock,
   logger,
   isOpen,
 }: {
+  readonly name: string;
   readonly inbox: Inbox;
   readonly scope: Scope;
   readonly clock: Clock;
@@ -26,7 +27,6 @@ export function createAnnouncer({
 }) {
   const presence = createPresence();
   const log = unhandledLog(logger);
-  const name = `${process.pid}-${randomBytes(4).toString('hex')}`;
   let startedAt: number | null = null;
   /** the time of the last announcement */
   let shownAt: number | null = null;

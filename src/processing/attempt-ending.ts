@@ -134,11 +134,11 @@ function endAs(end: AttemptEnd, settled: Settled): AttemptEnd {
 }
 
 /** `null` if another processor has taken over the event. */
-function settlementOf(end: AttemptEnd, attempt: Pick<LoggedAttempt, 'lines'>): Settlement | null {
+function settlementOf(end: AttemptEnd, attempt: Pick<LoggedAttempt, 'lines' | 'ran'>): Settlement | null {
   if (end.outcome === 'lost') return null;
   const settlement = end.outcome === 'committed alone' ? COMMITTED_ALONE : end;
   const log = attempt.lines();
-  return log.length === 0 ? settlement : { ...settlement, log };
+  return { ...settlement, ...attempt.ran, ...(log.length > 0 && { log }) };
 }
 
 /** If the clock was set back meanwhile, the backoff and the pause keep their length. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { EventSchemas } from '../events/own-events.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
@@ -38,6 +39,7 @@ export function attemptsOf(
   const { leaseMs, closeMs, byType } = limits;
   const log = attemptLog({ logger, inbox, logErrors, inline });
   const hooks = attemptHooks({ ...options, logErrors, inline });
+  const processor = `${process.pid}-${randomBytes(4).toString('hex')}`;
   const tracing = tracingBy(options.openTelemetry);
   const timers = new Timers(clock);
   const grace = new LeaseGrace({ leaseMs, lookMs: AGAIN_MS, now: clock.now() });
@@ -49,6 +51,7 @@ export function attemptsOf(
   };
   const leases = leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed });
   return {
+    processor,
     clock,
     limits,
     timers,
@@ -62,6 +65,6 @@ export function attemptsOf(
       hooks.crashed(found);
     },
     run: (claimed: ClaimedEvent): LoggedAttempt =>
-      runAttempt(claimed, { inbox, handlers, events, logger, log, clock, tracing, inline, limits: ofType }),
+      runAttempt(claimed, { processor, inbox, handlers, events, logger, log, clock, tracing, inline, limits: ofType }),
   };
 }

@@ -169,7 +169,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   const now = (): number => clock.now();
   const isOpen = (): boolean => state === 'started';
 
-  const announcer = createAnnouncer({ inbox, scope, clock, logger, isOpen });
+  const announcer = createAnnouncer({ name: attempts.processor, inbox, scope, clock, logger, isOpen });
   const prune = pruning(retention, { inbox, endpoints, now, isOpen });
   const release = releaseNote(inbox, { release: options.release, endpoints, now });
   const logFailure = failureLog(logger);

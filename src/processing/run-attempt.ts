@@ -27,6 +27,8 @@ import { OnceCalls } from './once-calls.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';
 
 export interface AttemptOptions {
+  /** its name */
+  readonly processor: string;
   readonly inbox: Inbox;
   readonly handlers: Handlers;
   readonly events: EventSchemas;
@@ -53,6 +55,8 @@ export interface LoggedAttempt extends RunningAttempt {
   /** its handler has ended, or was abandoned */
   isOver(): boolean;
   about(): EndedAttempt;
+  /** stored with the attempt */
+  readonly ran: Pick<Settlement, 'limit' | 'processor'>;
   /** What the handler threw; `undefined` without a failure. Never logged. */
   thrown(): unknown;
   /** the last lines that its handler logged */
@@ -77,6 +81,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
       abandon: () => end,
       isOver: () => true,
       about,
+      ran: {},
       thrown() {},
       lines: () => [],
     };
@@ -85,6 +90,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   const facts = factsOf(claimed, parsed.event.type);
   const { timeoutMs, retry, blocks, breaker } = options.limits.of(parsed.event.type);
   const isProbe = claimed.isProbe === true;
+  const left = retry.attempts - claimed.failures - 1;
+  const ran = { processor: options.processor, ...(left < Infinity && { limit: claimed.attempt + Math.max(left, 0) }) };
   const forBreaker: Pick<Settlement, 'breaker'> =
     breaker === null ? {} : { breaker: { limit: breaker.failures, probeMs: breaker.probeMs, isProbe } };
   const { type } = parsed.event;
@@ -109,6 +116,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   const kept = handlerLog(logger, facts, log.logErrors);
   const transactions = new TransactionCalls((givenUp) => (work) => {
     const attempt = {
+      ...ran,
       now: () => clock.now(),
       signal: controller.signal,
       givenUp,
@@ -275,6 +283,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     },
     isOver: () => over,
     about,
+    ran,
     thrown: () => lastThrown,
     lines: kept.lines,
   };

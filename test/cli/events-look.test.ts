@@ -272,15 +272,18 @@ it('the timeline says of redeliveries that are not known one by one that they ar
   ]);
 });
 
-it('the timeline says of a crash when it was found, as nobody knows when the process ended', () => {
+it('the timeline says which processor ran how many attempts, and when a crash was found', () => {
   const [startedAt, endedAt] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:00:15Z')];
   const ran = { number: 1, trigger: 'auto', startedAt, endedAt, error: null } as const;
-  const told = (['crashed', 'processed'] as const).flatMap((outcome) =>
+  const told: string[] = (['crashed', 'processed'] as const).flatMap((outcome) =>
     timelineLines([{ what: 'attempt', at: endedAt, attempt: { ...ran, outcome } }]),
   );
+  const known = { ...ran, outcome: 'failed', limit: 20, processor: '4711-\u001ba' } as const;
+  told.push(...timelineLines([{ what: 'attempt', at: endedAt, attempt: known }]));
   expect(told).toEqual([
     expect.stringMatching(/attempt 1 crashed, detected after 15(\.0)? s$/),
     expect.stringMatching(/attempt 1 processed after 15(\.0)? s$/),
+    expect.stringMatching(/attempt 1 of 20 failed after 15(\.0)? s by processor 4711-\\u\{1b\}a$/),
   ]);
 });
 

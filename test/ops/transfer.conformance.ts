@@ -63,11 +63,11 @@ export const testTransfer = suite((store: TransferStore) => {
       );
     });
 
-    it('take along why a handler let its event go by, what it logged, its steps, and the trace of its delivery', async () => {
+    it('take along why a handler let its event go by, what it logged, what ran it, its steps, and the trace of its delivery', async () => {
       const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01 shop=7`;
       await storeIn(inbox, { ...orderEvent('evt'), trace }, { ...orderEvent('other'), trace });
       const log = [{ afterMs: 20, level: 'warn', text: 'no “stock”' }] as const;
-      const skip = { outcome: 'processed', skipped: 'not “ours”', log } as const;
+      const skip = { outcome: 'processed', skipped: 'not “ours”', log, limit: 3, processor: '7-a' } as const;
       for (const { lease } of await inbox.claim({ ...ANY, now: START + 1 }, 1)) {
         await inbox.keepStep(lease, { name: 'mail', result: '{"id":"“1”"}' }, START + 1);
         await inbox.keepStep(lease, { name: 'label', result: null }, START + 2);

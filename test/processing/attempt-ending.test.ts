@@ -63,6 +63,7 @@ function deaf(end: AttemptEnd = { outcome: 'interrupted' }) {
     isOver: () => false,
     about,
     thrown() {},
+    ran: {},
     lines: () => [],
   } satisfies LoggedAttempt;
 }

@@ -17,6 +17,7 @@ import {
 
 const ERROR: AttemptError = { name: 'Error', message: 'no such order', stack: null };
 const line = (text: string): LogLine => ({ afterMs: 0, level: 'info', text });
+const RAN = { limit: 20, processor: '4711-“a”' };
 const OLDEST = incoming().created?.ms ?? 0;
 
 export function testOptionsByType(name: string, open: () => Inbox): void {
@@ -174,8 +175,15 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
       let reason: string | undefined;
       const work = (): string => (reason = 'seen before');
       const log = () => [line(String(reason))];
-      await inbox.transaction(leaseOf(claimed), work, { now: () => START, signal, skipped: () => reason, log });
-      const expected = { outcome: 'processed', error: null, skipped: 'seen before', log: [line('seen before')] };
+      const attempt = { now: () => START, signal, skipped: () => reason, log, ...RAN };
+      await inbox.transaction(leaseOf(claimed), work, attempt);
+      const expected = {
+        outcome: 'processed',
+        error: null,
+        skipped: 'seen before',
+        log: [line('seen before')],
+        ...RAN,
+      };
       const attempts = () => inbox.attempts({ endpoint: 'default', id: 'evt_1' });
       expect(await attempts()).toMatchObject([expected]);
       await inbox.settle(leaseOf(claimed), { outcome: 'committed', log: [line('later')] }, START);
@@ -193,7 +201,7 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
     });
   });
 
-  describe(`${name}: what an attempt has logged`, () => {
+  describe(`${name}: what an attempt has logged, and what ran it`, () => {
     const ended: readonly Settlement[] = [
       PROCESSED,
       { outcome: 'retry', error: ERROR, dueAt: START },
@@ -203,19 +211,21 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
 
     it('is kept with it, however it ended, and pruned with the rest', async () => {
       await holding(...ended.map((_, n) => ({ id: `evt_${n}`, entity: null })));
-      const logOf = async (n: number) =>
-        (await inbox.attempts({ endpoint: 'default', id: `evt_${n}` })).map(({ log }) => log);
+      const attemptsOf = (n: number) => inbox.attempts({ endpoint: 'default', id: `evt_${n}` });
       const log = [line('“late” \\u{0}'), { afterMs: 30, level: 'warn', text: '山' } as const];
       for (const [n, { lease }] of (await claim(START)).entries()) {
-        await inbox.settle(lease, { ...(ended[n] ?? PROCESSED), log }, START);
+        await inbox.settle(lease, { ...(ended[n] ?? PROCESSED), log, ...RAN }, START);
       }
-      for (const n of ended.keys()) expect(await logOf(n)).toEqual([log]);
+      for (const n of ended.keys()) expect(await attemptsOf(n)).toMatchObject([{ log, ...RAN }]);
       await inbox.prune('*', START + 1, 10);
-      expect(await logOf(0)).toEqual([undefined]);
+      expect((await attemptsOf(0)).map(({ log, processor }) => [log, processor])).toEqual([[undefined, RAN.processor]]);
       const [again] = await claim(START);
       await inbox.settle(leaseOf(again), PROCESSED, START);
       const attempts = await inbox.attempts({ endpoint: 'default', id: again?.id ?? '' });
-      expect(attempts.map((attempt) => 'log' in attempt)).toEqual([true, false]);
+      expect(attempts.map((attempt) => ['log' in attempt, 'limit' in attempt, 'processor' in attempt])).toEqual([
+        [true, true, true],
+        [false, false, false],
+      ]);
     });
 
     it('is not that of an attempt whose lease was lost', async () => {

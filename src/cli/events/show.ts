@@ -6,7 +6,15 @@ import { readableBody } from '../../ops/body/readable-body.ts';
 import { foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { getEvent, type EventHistory, type TimelineEntry } from '../../ops/index.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
-import { stateText, afterHowLong, dueInWords, lineInWords, withoutRun } from '../../ops/words/event-words.ts';
+import {
+  stateText,
+  afterHowLong,
+  dueInWords,
+  lineInWords,
+  nthAttempt,
+  ofLimit,
+  withoutRun,
+} from '../../ops/words/event-words.ts';
 import { bytes, plural, relative, latency } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { existingInbox } from '../shared/inbox.ts';
@@ -168,7 +176,7 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
     case 'attempts': {
       const { attempts, last } = entry;
       const text =
-        `attempts ${attempts[0].number} to ${last.number}: ${last.outcome} ${attempts.length} times with the same ` +
+        `attempts ${attempts[0].number} to ${last.number}${ofLimit(last)}: ${last.outcome} ${attempts.length} times with the same ` +
         `error, most recently at ${last.startedAt.toISOString()}: ${errorText(last.error)}`;
       return [styled('red', text), ...stackLines(last), ...logLines(last)];
     }
@@ -182,15 +190,16 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
 }
 
 function attemptLines(attempt: Attempt): readonly string[] {
-  const { number, outcome, trigger, startedAt, endedAt, error, skipped } = attempt;
+  const { outcome, trigger, startedAt, endedAt, error, skipped, processor } = attempt;
   const unrun = withoutRun(attempt);
   if (unrun !== null) return [unrun];
   const by = trigger === 'manual' ? ' (rerun)' : '';
   const took = latency(endedAt.getTime() - startedAt.getTime());
   const late = outcome === 'processed' && error !== null ? ', threw after its transaction was committed' : '';
   const skip = skipped === undefined ? '' : `, skipped: ${oneLine(skipped)}`;
+  const where = processor === undefined ? '' : ` by processor ${oneLine(processor)}`;
   const why = error === null ? '' : `: ${errorText(error)}`;
-  const text = `attempt ${number}${by} ${outcome}${afterHowLong(outcome, took)}${late}${skip}${why}`;
+  const text = `${nthAttempt(attempt)}${by} ${outcome}${afterHowLong(outcome, took)}${where}${late}${skip}${why}`;
   return [styled(outcome === 'processed' ? 'green' : 'red', text), ...stackLines(attempt), ...logLines(attempt)];
 }
 

@@ -320,9 +320,14 @@ function endAttempt(entry: Entry, change: Extract<Change, { kind: 'attempt ended
     entry.yields = false;
   }
   if (ending.state === 'dead') entry.deadReason = ending.deadReason;
-  const { outcome, error, skipped, log } = ending;
+  const { outcome, error, skipped, log, limit, processor } = ending;
   const times = { startedAt: new Date(event.claimedAt), endedAt: new Date(now) };
-  const why = { ...(skipped !== undefined && { skipped }), ...(log !== undefined && { log }) };
+  const why = {
+    ...(skipped !== undefined && { skipped }),
+    ...(log !== undefined && { log }),
+    ...(limit !== undefined && { limit }),
+    ...(processor !== undefined && { processor }),
+  };
   entry.attempts.push({ number: event.attempt, trigger: event.trigger, outcome, ...times, error, ...why });
 }
 

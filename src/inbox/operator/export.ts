@@ -1,6 +1,6 @@
 import { turn } from '../../host/real-timers.ts';
 import type { EventKey } from '../event.ts';
-import { logOf } from '../rules/attempt.ts';
+import { factsOfAttempt, type AttemptFactColumns } from '../rules/attempt.ts';
 import { Budget, withinBudget } from '../rules/budget.ts';
 import type { EventFilter, Search } from './search.ts';
 import type { Dialect, OperatorTables } from './sql.ts';
@@ -171,18 +171,19 @@ const ATTEMPT = {
   stack: 'error_stack',
   skipped: 'skipped',
   log: 'log',
+  attempt_limit: 'attempt_limit',
+  processor: 'processor',
 };
 const STEP = { name: 'name', attempt: 'attempt', atMs: 'at_ms', result: 'result' };
 const TIMES = { count: 'count', firstMs: 'first_ms', lastMs: 'last_ms', recent: 'recent' };
 
 type ExportedAttempt = ExportedEvent['attempts'][number];
-type AttemptRow = Omit<ExportedAttempt, 'error' | 'skipped' | 'log'> & {
-  readonly name: string | null;
-  readonly message: string | null;
-  readonly stack: string | null;
-  readonly skipped: string | null;
-  readonly log: string | null;
-};
+type AttemptRow = Omit<ExportedAttempt, 'error' | keyof AttemptFactColumns | 'limit'> &
+  AttemptFactColumns & {
+    readonly name: string | null;
+    readonly message: string | null;
+    readonly stack: string | null;
+  };
 
 interface ExportedRow
   extends
@@ -299,7 +300,7 @@ function handledBy(
   };
 }
 
-function attemptOf({ number, trigger, outcome, startedMs, endedMs, skipped, ...row }: AttemptRow): ExportedAttempt {
+function attemptOf({ number, trigger, outcome, startedMs, endedMs, ...row }: AttemptRow): ExportedAttempt {
   const { name, message, stack } = row;
   const error = name === null ? null : { name, message, stack };
   return {
@@ -309,8 +310,7 @@ function attemptOf({ number, trigger, outcome, startedMs, endedMs, skipped, ...r
     startedMs,
     endedMs,
     error,
-    ...(skipped !== null && { skipped }),
-    ...logOf(row.log),
+    ...factsOfAttempt(row),
   };
 }
 

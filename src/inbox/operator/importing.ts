@@ -65,7 +65,7 @@ function attemptsOf(
   { dialect }: OperatorTransaction,
   { seq, endpoint, attempts }: ExportedEvent & { readonly seq: number },
 ) {
-  return attempts.map(({ number, trigger, outcome, startedMs, endedMs, error, skipped = null, log }) => ({
+  return attempts.map(({ number, trigger, outcome, startedMs, endedMs, error, skipped = null, log, ...ran }) => ({
     seq,
     number,
     trigger,
@@ -77,6 +77,8 @@ function attemptsOf(
     error_stack: error?.stack ?? null,
     skipped,
     log: logColumn(log),
+    attempt_limit: ran.limit ?? null,
+    processor: ran.processor ?? null,
     ...dialect.ofImportedAttempt(endpoint),
   }));
 }

@@ -180,6 +180,8 @@ const attemptSchema = z.strictObject({
     .refine((log) => Buffer.byteLength(JSON.stringify(log)) <= LOG_LIMITS.bytes)
     .readonly()
     .optional(),
+  limit: whole.min(1).optional(),
+  processor: name(100).optional(),
 });
 
 const eventSchema = z

@@ -1,4 +1,4 @@
-import { isRunning, logOf } from '../rules/attempt.ts';
+import { factsOfAttempt, isRunning, type AttemptFactColumns } from '../rules/attempt.ts';
 import { Budget, withinBudget } from '../rules/budget.ts';
 import {
   announced,
@@ -280,32 +280,31 @@ async function nextDue({ t, time, read }: Store, scope: Scope): Promise<number |
   });
 }
 
-interface AttemptRow extends Pick<Attempt, 'number' | 'trigger' | 'outcome'> {
+interface AttemptRow extends Pick<Attempt, 'number' | 'trigger' | 'outcome'>, AttemptFactColumns {
   readonly started_ms: number;
   readonly ended_ms: number;
   readonly error_name: string | null;
   readonly error_message: string | null;
   readonly error_stack: string | null;
-  readonly skipped: string | null;
-  readonly log: string | null;
 }
 
 async function attemptsOf({ time, read }: Store, { id, endpoint }: EventKey): Promise<readonly Attempt[]> {
   const rows = await read(({ session, t }) =>
     session.rows<AttemptRow>(
-      `SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped, log FROM ${t.attempts}
+      `SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped, log,
+         attempt_limit, processor
+       FROM ${t.attempts}
        WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY number`,
       [id, endpoint],
     ),
   );
-  return rows.map(({ number, trigger, outcome, started_ms, ended_ms, error_name: name, skipped, log, ...error }) => ({
+  return rows.map(({ number, trigger, outcome, started_ms, ended_ms, error_name: name, ...row }) => ({
     number,
     trigger,
     outcome,
     startedAt: new Date(time.toCaller(started_ms)),
     endedAt: new Date(time.toCaller(ended_ms)),
-    error: name === null ? null : { name, message: error.error_message ?? '', stack: error.error_stack },
-    ...(skipped !== null && { skipped }),
-    ...logOf(log),
+    error: name === null ? null : { name, message: row.error_message ?? '', stack: row.error_stack },
+    ...factsOfAttempt(row),
   }));
 }

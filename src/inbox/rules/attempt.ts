@@ -87,7 +87,7 @@ export function endAttempt(
   now: number,
   { ranMs = null, foundBy, budget }: { readonly ranMs?: number | null; readonly foundBy?: number; budget?: Budget },
 ): { readonly ending: Ending; readonly changes: readonly Change[] } {
-  const ending = event.hasEffect ? { ...endingOf(COMMITTED_ALONE, now), ...saidIn(wanted) } : wanted;
+  const ending = event.hasEffect ? { ...endingOf(COMMITTED_ALONE, now), ...factsIn(wanted) } : wanted;
   const end = ended(event, ending, now, { ranMs, ...(foundBy !== undefined && { foundBy }) });
   return { ending, changes: [end, ...unpark(nextAfter(event, ending), budget)] };
 }
@@ -121,6 +121,8 @@ export function countChange(counts: Counting['counts'], change: Change): void {
   if (ending.counted !== null) counts.countType(ending.counted, event.type);
 }
 
+type Facts = Pick<Attempt, 'log' | 'limit' | 'processor'>;
+
 export type EndOfAttempt = Exclude<Settlement, { readonly outcome: 'committed' }>;
 
 const PROCESSED: Ending = Object.freeze({
@@ -133,15 +135,18 @@ const PROCESSED: Ending = Object.freeze({
 });
 
 export function endingOf(settlement: EndOfAttempt, now: number): Ending {
-  const ending = endingWithoutLog(settlement, now);
-  return settlement.log === undefined ? ending : { ...ending, log: settlement.log };
+  return { ...endingWithoutFacts(settlement, now), ...factsIn(settlement) };
 }
 
-function saidIn({ log }: Pick<Attempt, 'log'>): Pick<Attempt, 'log'> {
+function factsIn({ log, limit, processor }: Facts): Facts {
+  return { ...saidIn({ log }), ...(limit !== undefined && { limit }), ...(processor !== undefined && { processor }) };
+}
+
+function saidIn({ log }: { readonly log?: Attempt['log'] | undefined }): Pick<Attempt, 'log'> {
   return log === undefined ? {} : { log };
 }
 
-function endingWithoutLog(settlement: EndOfAttempt, now: number): Ending {
+function endingWithoutFacts(settlement: EndOfAttempt, now: number): Ending {
   switch (settlement.outcome) {
     case 'processed':
       return settlement.skipped === undefined ? PROCESSED : { ...PROCESSED, skipped: settlement.skipped };
@@ -230,10 +235,15 @@ export function leaseLost(): TransactionError {
 export function processedBy({
   skipped,
   log,
-}: Pick<TransactionAttempt, 'skipped' | 'log'>): Extract<Settlement, { readonly outcome: 'processed' }> {
+  ...ran
+}: Pick<TransactionAttempt, 'skipped' | 'log' | 'limit' | 'processor'>): Extract<
+  Settlement,
+  { readonly outcome: 'processed' }
+> {
   const [reason, lines = []] = [skipped?.(), log?.()];
   return {
     outcome: 'processed',
+    ...ran,
     ...(reason !== undefined && { skipped: reason }),
     ...(lines.length > 0 && { log: lines }),
   };
@@ -336,6 +346,25 @@ export function logColumn(log: readonly LogLine[] | undefined): string | null {
   return log === undefined ? null : JSON.stringify(log);
 }
 
-export function logOf(column: string | null): Pick<Attempt, 'log'> {
-  return column === null ? {} : { log: JSON.parse(column) as readonly LogLine[] };
+/** The columns of an attempt that only some have. */
+export interface AttemptFactColumns {
+  readonly skipped: string | null;
+  /** JSON */
+  readonly log: string | null;
+  readonly attempt_limit: number | null;
+  readonly processor: string | null;
+}
+
+export function factsOfAttempt({
+  skipped,
+  log,
+  attempt_limit: limit,
+  processor,
+}: AttemptFactColumns): Pick<Attempt, 'skipped' | 'log' | 'limit' | 'processor'> {
+  return {
+    ...(skipped !== null && { skipped }),
+    ...(log !== null && { log: JSON.parse(log) as readonly LogLine[] }),
+    ...(limit !== null && { limit }),
+    ...(processor !== null && { processor }),
+  };
 }

@@ -272,7 +272,7 @@ export type Change =
 
 export type NewStep = Pick<DoneStep, 'name' | 'result'>;
 
-export type Ending = Pick<Attempt, 'outcome' | 'error' | 'skipped' | 'log'> & {
+export type Ending = Pick<Attempt, 'outcome' | 'error' | 'skipped' | 'log' | 'limit' | 'processor'> & {
   readonly failed: 0 | 1;
   readonly crashed: 0 | 1;
   /** the count that operators see */

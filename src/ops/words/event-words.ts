@@ -23,6 +23,15 @@ export function afterHowLong(outcome: Attempt['outcome'], duration: string): str
   return outcome === 'crashed' ? `, detected after ${duration}` : ` after ${duration}`;
 }
 
+/** `attempt 3 of 20` */
+export function nthAttempt({ number: nth, limit }: Attempt): string {
+  return `attempt ${number(nth)}${ofLimit({ limit })}`;
+}
+
+export function ofLimit({ limit }: { readonly limit?: number | undefined }): string {
+  return limit === undefined ? '' : ` of ${number(limit)}`;
+}
+
 /** `null` if the handler ran. */
 export function withoutRun({ outcome, skipped = 'superseded by a newer event' }: Attempt): string | null {
   return outcome === 'superseded' ? `${oneLine(skipped, Infinity)}; its handler did not run` : null;

@@ -2,7 +2,7 @@ import type { Mark } from '../../inbox/rules/marks.ts';
 import type { EventAct } from '../../inbox/operator/audit.ts';
 import { type EventHistory, type TimelineEntry, foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
-import { afterHowLong, dueInWords, lineInWords, withoutRun } from '../../ops/words/event-words.ts';
+import { afterHowLong, dueInWords, lineInWords, nthAttempt, ofLimit, withoutRun } from '../../ops/words/event-words.ts';
 import { age, number, plural, timestamp } from '../../ops/words/format.ts';
 import { oneLine, printableLines } from '../../printable.ts';
 import { StoredText, Time } from '../parts/text.tsx';
@@ -95,9 +95,9 @@ function foldedInWords({ attempts, last }: FoldedAttempts, releases: readonly Ma
   const [first] = attempts;
   return (
     <>
-      attempts {number(first.number)} to {number(last.number)}:{' '}
-      <strong class={`outcome-${last.outcome}`}>{last.outcome}</strong> {number(attempts.length)} times with the same
-      error,{' '}
+      attempts {number(first.number)} to {number(last.number)}
+      {ofLimit(last)}: <strong class={`outcome-${last.outcome}`}>{last.outcome}</strong> {number(attempts.length)} times
+      with the same error,{' '}
       <span class="muted">
         most recently <Time at={last.startedAt} now={now} />
       </span>
@@ -117,20 +117,25 @@ function foldedInWords({ attempts, last }: FoldedAttempts, releases: readonly Ma
 }
 
 function attemptInWords(attempt: Attempt, releases: readonly Mark[]) {
-  const { number: nth, trigger, outcome, startedAt, endedAt, error, skipped, log } = attempt;
+  const { number: nth, trigger, outcome, startedAt, endedAt, error, skipped, log, processor } = attempt;
   const unrun = withoutRun(attempt);
   if (unrun !== null) return unrun;
   const release = releases.findLast(({ at }) => at <= startedAt);
   const ms = Math.max(endedAt.getTime() - startedAt.getTime(), 0);
   return (
     <>
-      attempt {number(nth)}
+      {nthAttempt(attempt)}
       {trigger === 'manual' && ' (the first after a rerun)'}: <strong class={`outcome-${outcome}`}>{outcome}</strong>
       <span class="muted">{afterHowLong(outcome, ms < 1_000 ? `${number(ms)} ms` : age(ms))}</span>
       {release !== undefined && (
         <span class="muted">
           {' '}
           by release <StoredText text={release.name} atMost={40} />
+        </span>
+      )}
+      {processor !== undefined && (
+        <span class="muted">
+          {release === undefined ? ' by' : ','} processor <StoredText text={processor} atMost={40} />
         </span>
       )}
       {skipped !== undefined && (

@@ -92,12 +92,15 @@ describe('what has happened', () => {
     expect(page).not.toContain('secret');
   });
 
-  test('says why a handler let the event go by', async () => {
+  test('says which processor ran it, and why a handler let the event go by', async () => {
     const { inbox, html } = openedPage();
-    await handled(inbox, { outcome: 'processed', skipped: 'not <ours>' }, orderEvent('evt_1'));
+    const ran = { limit: 20, processor: '4711-<a>' };
+    await handled(inbox, { outcome: 'processed', skipped: 'not <ours>', ...ran }, orderEvent('evt_1'));
     const timeline = partOf(await html(EVENT), 'timeline');
     expect(timeline).toContain('not &lt;ours&gt;');
-    expect(textOf(timeline)).toContain('attempt 1: processed after 1 ms, skipped: not <ours>');
+    expect(textOf(timeline)).toContain(
+      'attempt 1 of 20: processed after 1 ms by processor 4711-<a>, skipped: not <ours>',
+    );
   });
 
   test('says which event superseded it', async () => {

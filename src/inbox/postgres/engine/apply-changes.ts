@@ -100,7 +100,7 @@ async function pauseTypes({ session, t }: Transaction, changes: readonly Change[
 }
 
 const ATTEMPT =
-  'seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable, error_name, error_message, error_stack, skipped, log, found_by';
+  'seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable, error_name, error_message, error_stack, skipped, log, attempt_limit, processor, found_by';
 
 function attempts(t: Tables, ended: readonly Ended[]): Write {
   const rows = ended.map(({ event, ending, now, foundBy = null }) => ({
@@ -118,6 +118,8 @@ function attempts(t: Tables, ended: readonly Ended[]): Write {
     error_stack: ending.error?.stack ?? null,
     skipped: ending.skipped ?? null,
     log: logColumn(ending.log),
+    attempt_limit: ending.limit ?? null,
+    processor: ending.processor ?? null,
     found_by: foundBy,
   }));
   return {

@@ -159,6 +159,8 @@ export const schema: Migration = {
       skipped       text,
       -- JSON
       log           text,
+      attempt_limit integer,
+      processor     text COLLATE "C",
       -- the claim that found the crash; the next claim reports it if the answer was lost
       found_by      bigint,
       PRIMARY KEY (seq, number),

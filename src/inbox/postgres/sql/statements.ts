@@ -9,7 +9,7 @@ export type Write = Required<Statement>;
 /** Columns that end with `_ms` are `bigint`, and all others `text`. */
 const TYPES: Readonly<Record<string, readonly string[]>> = {
   bigint: ['seq', 'attempt', 'fence', 'claim', 'found_by', 'count', 'bytes'],
-  integer: ['created_ns', 'number', 'attempts', 'failures', 'crashes', 'failed', 'crashed'],
+  integer: ['created_ns', 'number', 'attempts', 'attempt_limit', 'failures', 'crashes', 'failed', 'crashed'],
   smallint: ['slot'],
   boolean: ['verified', 'valid', 'in_order', 'yields', 'prunable'],
   bytea: ['body', 'body_sha256'],

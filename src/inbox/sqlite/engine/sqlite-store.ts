@@ -147,7 +147,7 @@ function apply(statements: NamedStatements, change: Change): void {
     case 'attempt ended': {
       const { event, ending, now, keepsLease } = change;
       const { seq } = event;
-      const { failed, crashed, outcome, error, skipped, log } = ending;
+      const { failed, crashed, outcome, error, skipped, log, limit, processor } = ending;
       if (ending.state === 'processed') {
         (keepsLease ? moves.processedUnderLease : moves.toProcessed).run({ seq, now });
       } else if (ending.state === 'pending') {
@@ -167,6 +167,8 @@ function apply(statements: NamedStatements, change: Change): void {
         ...errorColumns(error),
         skipped: skipped ?? null,
         log: logColumn(log),
+        limit: limit ?? null,
+        processor: processor ?? null,
         foundBy: change.foundBy ?? null,
       });
       break;

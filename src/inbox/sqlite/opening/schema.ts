@@ -154,6 +154,8 @@ export const schema: Migration = {
       skipped       TEXT,
       -- JSON
       log           TEXT,
+      attempt_limit INTEGER,
+      processor     TEXT,
       -- the claim that found the crash; the next claim reports it if the answer was lost
       found_by      INTEGER,
       PRIMARY KEY (seq, number),

@@ -312,8 +312,9 @@ function prepareQueueStatements(database: SqliteDatabase) {
     addAttempt: prepare(`
       INSERT INTO hookbox_attempts
         (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped, log,
-         found_by)
-      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack, :skipped, :log, :foundBy)
+         attempt_limit, processor, found_by)
+      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack, :skipped, :log, :limit,
+        :processor, :foundBy)
     `),
     noteLateError: prepare(`
       UPDATE hookbox_attempts SET error_name = :name, error_message = :message, error_stack = :stack, log = coalesce(:log, log)
@@ -321,7 +322,8 @@ function prepareQueueStatements(database: SqliteDatabase) {
         AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence AND body IS NOT NULL)
     `),
     attemptsOf: prepare<AttemptRow>(`
-      SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped, log
+      SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped, log,
+        attempt_limit, processor
       FROM hookbox_attempts
       WHERE seq = (SELECT seq FROM hookbox_events WHERE ${keyIs()})
       ORDER BY number

@@ -2,7 +2,7 @@
 import type { Instant } from '../../../events/instant.ts';
 import type { StoredEvent, DeadReason, EventState } from '../../event.ts';
 import { occurrencesOf, type Times } from '../../rules/accept.ts';
-import { logOf } from '../../rules/attempt.ts';
+import { factsOfAttempt, type AttemptFactColumns } from '../../rules/attempt.ts';
 import type { SizedEvent } from '../../rules/store.ts';
 import type { Attempt, AttemptError, DoneStep, Lease } from '../../work.ts';
 
@@ -91,14 +91,12 @@ export interface TypeRow {
   readonly count: number;
 }
 
-export interface AttemptRow extends Pick<Attempt, 'number' | 'trigger' | 'outcome'> {
+export interface AttemptRow extends Pick<Attempt, 'number' | 'trigger' | 'outcome'>, AttemptFactColumns {
   readonly started_ms: number;
   readonly ended_ms: number;
   readonly error_name: string | null;
   readonly error_message: string | null;
   readonly error_stack: string | null;
-  readonly skipped: string | null;
-  readonly log: string | null;
 }
 
 export interface StepRow extends Pick<DoneStep, 'name' | 'attempt' | 'result'> {
@@ -157,7 +155,7 @@ export function storedEvent(
 }
 
 export function attemptOf(row: AttemptRow): Attempt {
-  const { number, trigger, outcome, error_name: name, error_message: message, error_stack: stack, skipped } = row;
+  const { number, trigger, outcome, error_name: name, error_message: message, error_stack: stack } = row;
   return {
     number,
     trigger,
@@ -165,7 +163,6 @@ export function attemptOf(row: AttemptRow): Attempt {
     startedAt: new Date(row.started_ms),
     endedAt: new Date(row.ended_ms),
     error: name === null ? null : { name, message: message ?? '', stack },
-    ...(skipped !== null && { skipped }),
-    ...logOf(row.log),
+    ...factsOfAttempt(row),
   };
 }
