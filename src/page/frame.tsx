@@ -24,7 +24,7 @@ interface FrameParts {
   readonly flashOf: Flash<string>['flashOf'];
   readonly site: string;
   readonly live: ReturnType<typeof liveStreams>;
-  /** adds routes that anybody may ask for */
+  /** adds routes that need no login */
   readonly openRoutes?: (page: Hono<PageEnv>) => void;
 }
 
@@ -42,14 +42,14 @@ export interface Frame extends Pick<Tokens, 'isTokenOf'> {
   readonly finished: () => Hono;
 }
 
-/** Further routes of the app answer only visitors who were let in. */
+/** Routes that are added later answer only visitors with access. */
 export function createFrame(options: PageOptions, { look, flashOf, site, live, openRoutes }: FrameParts): Frame {
   const authorized = createAuthorization(options);
   const guard = createGuard(options, Boolean(options.unsafeOpen));
   const { tokenFor, isTokenOf } = csrfTokens(options.secret);
   const base = options.base?.replace(/\/+$/, '');
   const baseOf = (c: PageContext): string => base ?? mountedAt(c);
-  // Hono types what a guard sets as if it were always set.
+  // Hono types a variable that a guard sets as if it were always set.
   const letIn = (c: PageContext): Visitor | undefined => c.get('visitor');
   const formOf = (c: PageContext): FormData | undefined => c.get('form');
 
@@ -108,11 +108,11 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
   const page = new Hono<PageEnv>();
   page.use('*', async (c, next) => {
     await next();
-    // An answer that came with headers that cannot be changed is copied by Hono.
+    // Hono copies a response whose headers cannot be changed.
     for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
   });
   openRoutes?.(page);
-  // A browser forgets a password only when it is refused.
+  // A browser forgets a password only after a 401.
   page.get('/signout', (c) => {
     c.header('WWW-Authenticate', CHALLENGES.basic);
     return answer(
@@ -135,7 +135,10 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
       const sentence = `Too many failed logins. Try again in ${plural(verdict.retryAfterS, 'second')}.`;
       return problem(c, 429, 'Too many failed logins', sentence);
     }
-    if (verdict.refused === 403) return problem(c, 403, 'Not allowed', 'Your account has no access to this page.');
+    if (verdict.refused === 403) {
+      const sentence = 'Your account has no access to this page. Ask an administrator of your application for access.';
+      return problem(c, 403, 'Not allowed', sentence);
+    }
     for (const challenge of verdict.challenges) c.header('WWW-Authenticate', challenge, { append: true });
     return problem(c, 401, 'Log in', 'This page requires a user name and password, or a token.');
   });
@@ -168,7 +171,7 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
     },
     problem,
     finished() {
-      page.all('*', (c) => problem(c, 404, 'Not found', 'This page has no such screen or action.'));
+      page.all('*', (c) => problem(c, 404, 'Not found', 'This page has no such screen or action. Check the address.'));
       return mountable(page, base);
     },
   };
@@ -176,7 +179,7 @@ export function createFrame(options: PageOptions, { look, flashOf, site, live, o
 
 const TYPED = new Set(['reason', 'link', 'rate', 'type']);
 
-/** What a visitor typed must not be lost with a form that failed. */
+/** A form that fails must not lose the visitor's text. */
 function typedIn(form: FormData | undefined): readonly (readonly [name: string, text: string])[] {
   return [...(form ?? [])].flatMap(([name, text]) =>
     TYPED.has(name) && typeof text === 'string' && text !== '' ? [[name, text] as const] : [],

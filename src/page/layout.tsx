@@ -44,7 +44,7 @@ export function Layout(parts: LayoutParts) {
       </PageHead>
       <body data-live={`${base}/live`}>
         <a class="skip" href="#main">
-          Skip to the content
+          Skip to content
         </a>
         <header>
           <div class="side">
@@ -112,7 +112,7 @@ export function Layout(parts: LayoutParts) {
             {times === 'UTC' ? 'All times are UTC.' : 'Times are local.'}
           </p>
           <button type="button" id="show-keys" hidden>
-            Keys <kbd>?</kbd>
+            Keyboard shortcuts <kbd>?</kbd>
           </button>
         </footer>
         <Keys keys={look.keys(visitor.role)} />
@@ -168,7 +168,7 @@ function UserMenu({ base, here, preferences, signOut, visitor }: LayoutParts) {
 function Keys({ keys }: { readonly keys: ReturnType<Look['keys']> }) {
   return (
     <dialog id="keys" aria-labelledby="keys-title">
-      <h2 id="keys-title">Keys</h2>
+      <h2 id="keys-title">Keyboard shortcuts</h2>
       <dl class="keys">
         {keys.map(([key, what]) => (
           <div>

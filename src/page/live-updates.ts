@@ -13,7 +13,7 @@ export interface Changes<Standing extends object> {
 const MAX_STREAMS = 200;
 const HOST_MS = 500;
 const HEARTBEAT_MS = 15_000;
-/** Then the browser connects again, and the page checks the visitor again. */
+/** After this, the browser reconnects, and the page checks the visitor again. */
 const LONGEST_MS = 10 * 60_000;
 
 interface LiveOptions {
@@ -87,7 +87,7 @@ export function liveStreams<Standing extends object>(
       headers: {
         'Content-Type': 'text/event-stream; charset=utf-8',
         'X-Accel-Buffering': 'no',
-        // A server that closes would wait for an idle connection, in Fastify for 72 s.
+        // A closing server would wait for an idle connection, Fastify for 72 s.
         ...(isHttp1 && { Connection: 'close' }),
       },
     });
@@ -98,7 +98,7 @@ function hostServer(env: unknown): { readonly isHttp1: boolean; readonly hasClos
   const told = toldBy(env);
   const incoming = field(told, 'incoming');
   const server = field(field(incoming, 'socket'), 'server');
-  // Bun's server has a port while it listens. Some Node servers are given their connections, and never listen.
+  // Bun's server has a port while it listens. Some Node servers get their connections from elsewhere, and never listen.
   const listens = (): boolean => field(server, 'listening') === true || Number(field(told, 'port')) > 0;
   const hasListened = listens();
   return { isHttp1: field(incoming, 'httpVersionMajor') === 1, hasClosed: () => hasListened && !listens() };
@@ -121,13 +121,13 @@ interface ChangesOptions {
 const MINUTE_MS = 60_000;
 const NEWEST = 'newest event';
 
-/** Looks once a second for all listeners. It counts the states only if one of the signs differs. */
+/** Checks for changes once a second, for all listeners. Counts the states only if a sign of a change differs. */
 export function watchChanges(
   inbox: AnyInbox,
   { everyMs = 1_000, closed = () => {} }: ChangesOptions = {},
 ): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
-  // The timer serves all listeners, so it has not the context of the first.
+  // The timer serves all listeners, so it must not run in the context of the first.
   const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
@@ -139,7 +139,7 @@ export function watchChanges(
     looking = true;
     try {
       const found = await signs(inbox);
-      // Counts that only leave the last minutes are no change.
+      // A count that only leaves the last two minutes is not a change.
       if (standing === null || Array.from(found).some(([what, sign]) => seen.get(what) !== sign)) {
         const { pending, retrying, processing, dead } = await operationsOf(inbox).gauges();
         const version = (standing?.version ?? 0) + 1;

@@ -14,7 +14,7 @@ export interface Page {
   fetch(request: Request, env?: object): Response | Promise<Response>;
 }
 
-/** What an adapter hands on along with a request. */
+/** An adapter passes this with each request. */
 export interface Mounted {
   readonly server: unknown;
   /** or as many segments of any name; `null` if the host does not say */

@@ -137,7 +137,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   const named = { db: anywhere(options.db), schema: options.schema ?? inbox.schema };
   const shell = createShell(frame, operated, createMask(options.mask), named, options.replay);
   page.onError((failure, c) => {
-    // The text of any other error may quote a body or name a path.
+    // The message of any other error may quote a body or name a path.
     const said = isInstance(failure, HookboxError)
       ? failure.message
       : `The request failed with ${nameOf(failure)}. The page hides the message, because it may quote a body or a path.`;
@@ -191,10 +191,10 @@ function anywhere(db: string | undefined): string | undefined {
   return db === undefined || isUrl(db) ? db : resolve(db);
 }
 
-/** One test write answers all probes for so long, because anybody may ask. */
+/** One test write answers all probes of a second, because probes need no login. */
 const FRESH_MS = 1_000;
 
-/** Probes bring no credentials and know no host name, so these routes are open, and tell no names or figures. */
+/** Probes have no credentials and no host name, so these routes are open, and show no names or figures. */
 function healthRoutes(page: Hono<PageEnv>, inbox: AnyInbox): void {
   let latest: Promise<Readiness> | undefined;
   let endsAt = 0;

@@ -27,7 +27,7 @@ export function createShell(
   named: NamedInbox,
   replaying?: ReplaySettings,
 ): Shell {
-  // Otherwise the receiver would get what the page hides.
+  // Otherwise a replay would send the values that the page masks.
   const replay = mask.masks ? undefined : replaying;
   return {
     ...frame,
@@ -57,7 +57,7 @@ const KEYS: ReturnType<Look['keys']> = [
   ['c', 'copy the id in the row'],
   ['r', 'rerun the selected events, this event, or the group in the row (asks first)'],
   ['d', 'discard the selected events, this event, or the group in the row (asks first)'],
-  ['?', 'show this list of keys'],
+  ['?', 'show this list'],
   ['Esc', 'close the dialog, or leave the field'],
 ];
 const KEYS_OF_OPERATORS = new Set(['x', 'r', 'd']);
@@ -69,7 +69,7 @@ export const OPERATORS_LOOK: Look = {
     ['/dead', 'Dead events', 'dead'],
     ['/rejected', 'Rejected', 'rejected'],
     ['/bulks', 'Bulk actions', 'bulks'],
-    ['/paused', 'Pauses', 'pauses'],
+    ['/paused', 'Paused types', 'pauses'],
     ['/audit', 'Audit', 'audit'],
     ['/health', 'Health', 'health'],
     ['/maintenance', 'Maintenance', 'maintenance'],
@@ -81,7 +81,7 @@ export const OPERATORS_LOOK: Look = {
     role === 'operator' ? 'an operator; the audit records what you do.' : 'a viewer; you can only read.',
 };
 
-/** After the signal, no call starts and long ones end. */
+/** After the signal, no call starts, and long calls end. */
 export function abortableInbox(inbox: AnyInbox, signal: AbortSignal): AnyInbox {
   const operations = operationsOf(inbox);
   const abortable = untilAborted(operations, signal, {

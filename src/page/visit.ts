@@ -53,11 +53,11 @@ export interface Screen {
   readonly heading?: Markup;
   /** tabs are narrow, so the subject comes first */
   readonly tab?: string;
-  /** what the search box shows */
+  /** the text in the search box */
   readonly sought?: string;
   readonly status?: ContentfulStatusCode;
   readonly current: string;
-  /** what stands in the bar at the top */
+  /** in the bar at the top */
   readonly bar?: Markup;
   readonly content: HtmlEscapedString | Promise<HtmlEscapedString>;
 }

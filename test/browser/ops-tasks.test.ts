@@ -161,7 +161,7 @@ task('Discard one event.', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
   await does.click(group.getByRole('link', { name: 'Show newest event' }));
-  await does.click(page.getByRole('button', { name: 'Discard', exact: true }));
+  await does.click(page.getByRole('button', { name: 'Discard…', exact: true }));
   await does.write('its order was cancelled');
   await does.click(page.getByRole('button', { name: 'Discard this event' }));
   await sees('The event is discarded');
@@ -172,7 +172,7 @@ task('Replay an event to your own machine.', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
   await does.click(group.getByRole('link', { name: 'Show newest event' }));
-  await does.click(page.getByRole('button', { name: 'Replay', exact: true }));
+  await does.click(page.getByRole('button', { name: 'Replay…', exact: true }));
   await does.write(`${site.origin}/webhooks`);
   await does.press('Enter');
   await sees('accepted', '#replayed');

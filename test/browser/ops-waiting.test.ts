@@ -28,7 +28,7 @@ it('one event is retried now, and its timeline says who had it retried, and why'
   await using ada = await visitor(browser, site);
   const { page } = ada;
   await ada.open('/events/default/evt_1');
-  await page.getByRole('button', { name: 'Retry now', exact: true }).click();
+  await page.getByRole('button', { name: 'Retry now…', exact: true }).click();
   await page
     .locator('#retry-now')
     .getByLabel(/^Reason/)

@@ -62,7 +62,7 @@ describe('hookbox events rerun and discard, by ids', () => {
     expect(ran).toEqual({
       code: 3,
       stdout:
-        'rerun  evt_dead_1\nunchanged: neither dead nor ignored nor discarded  evt_done\n' +
+        'rerun  evt_dead_1\nunchanged: not dead, ignored or discarded  evt_done\n' +
         'still invalid under the current schemas  evt_invalid\nrerun  evt_hostile\n',
       stderr:
         'hookbox.db has no event "evt_no".\n2 events are pending; a processor with handlers will handle them.\n' +
@@ -93,7 +93,7 @@ describe('hookbox events rerun and discard, by ids', () => {
   it('offers --force only for what it would take', async () => {
     const cwd = await stockedFolder();
     const waiting = await events(cwd, 'rerun', 'evt_new', 'evt_pruned');
-    expect(waiting.stdout).toContain('unchanged: neither dead nor ignored nor discarded  evt_new\n');
+    expect(waiting.stdout).toContain('unchanged: not dead, ignored or discarded  evt_new\n');
     expect(waiting.stderr).not.toContain('--force');
     const processed = await events(cwd, 'rerun', 'evt_new', 'evt_done', '--dry-run');
     expect(processed.stderr).toBe('To rerun processed events, add --force.\n');

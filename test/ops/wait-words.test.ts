@@ -41,14 +41,14 @@ it.each<[Wait | null, string]>([
   ],
   [{ reason: 'next', lastSeen: ago(4), waiting: none }, 'is due, and a processor that handles order.created'],
   [{ reason: 'running', since: ago(2), waiting: none }, 'has been running for 2 min'],
-  [{ reason: 'suspect', waiting: none }, 'is waiting for its turn: a process ended while handling it'],
+  [{ reason: 'suspect', waiting: none }, 'is waiting for its turn: a process crashed while its handler was running'],
   [
     { reason: 'rate', rate: { count: 10, perMs: 1_000 }, freeAt: ago(-1), waiting: none },
-    'has not been tried; waits for the rate of its type: at most 10 attempts in 1 s',
+    'has not been tried; its type has a rate limit: at most 10 attempts in 1 s',
   ],
   [
     { reason: 'rate', rate: { count: 1, perMs: 3_600_000 }, freeAt: ago(-5), waiting: none },
-    'waits for the rate of its type: at most 1 attempt in 1 h; the next one may begin in 5 min',
+    'its type has a rate limit: at most 1 attempt in 1 h; the next one may begin in 5 min',
   ],
   [{ reason: 'discarded' }, 'was discarded by an operator'],
   [{ reason: 'not handled', lastSeen: null }, 'was ignored; no processor for order.created has ever run'],

@@ -14,7 +14,7 @@ export const ACT_WORDS = {
     did: 'Reran',
     wasTo: 'Would have rerun',
     done: 'rerun',
-    notNeeded: 'unchanged: neither dead nor ignored nor discarded',
+    notNeeded: 'unchanged: not dead, ignored or discarded',
     changed: 'unchanged: no longer in the expected state, for example because it was discarded',
   },
   discard: {
@@ -23,7 +23,7 @@ export const ACT_WORDS = {
     did: 'Discarded',
     wasTo: 'Would have discarded',
     done: 'discarded',
-    notNeeded: 'unchanged: neither dead nor pending',
+    notNeeded: 'unchanged: not dead or pending',
     changed: 'unchanged: no longer in the expected state, for example because it was rerun',
   },
   'retry-now': {

@@ -89,7 +89,7 @@ export function resultInWords(act: Act, result: ActResult): string {
   }
 }
 
-/** An event in it is a link on the page. */
+/** The page shows an event as a link. */
 export type WaitWords = readonly (string | EventKey)[];
 
 const MOST_OF_ERROR = 160;
@@ -112,7 +112,7 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
       return [`${laterInWords(event, wait.dueAt, now)}${behindIt(wait.waiting)}`];
     case 'suspect':
       return [
-        'is waiting for its turn: a process ended while handling it, and such events are handled one ' +
+        'is waiting for its turn: a process crashed while its handler was running, and such events are handled one ' +
           `at a time${behindIt(wait.waiting)}`,
       ];
     case 'rate': {
@@ -120,7 +120,7 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
       const isShort = perMs < 60_000;
       const next = isShort ? '' : `; the next one may begin ${relative(wait.freeAt, now)}`;
       const rate = `at most ${plural(count, 'attempt')} in ${isShort ? latency(perMs) : age(perMs)}${next}`;
-      const waits = `waits for the rate of its type: ${rate}`;
+      const waits = `its type has a rate limit: ${rate}`;
       return [`${history(event) ?? 'has not been tried'}; ${waits}${behindIt(wait.waiting)}`];
     }
     case 'next': {
@@ -150,9 +150,9 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
     case 'later':
       return [`due ${relative(wait.dueAt, now)}`];
     case 'suspect':
-      return ['waiting for its turn'];
+      return ['for its turn after a crash'];
     case 'rate':
-      return ['waiting for the rate of its type'];
+      return ['for the rate limit of its type'];
     case 'next':
       return ['due now'];
     case 'discarded':

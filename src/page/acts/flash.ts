@@ -6,22 +6,22 @@ export const LOGS = [true, false, null] as const;
 
 const NOTICES = {
   rerun: () => 'The event is pending again. A processor for its type will handle it.',
-  discarded: () => 'The event is discarded. To handle it after all, rerun it.',
+  discarded: () => 'The event is discarded, and no handler runs. You can rerun it later.',
   'retried-now': () =>
     'The event is due now. A processor for its type will handle it after any older events of its entity.',
   unknown: () => 'No event has this id. Nothing was done.',
   'not-needed': () => 'Nothing was done: this action does not apply to an event in this state.',
   'still-invalid': () =>
-    'Nothing was done: the body still does not fit the current schemas. You can prune or erase the event.',
+    'Nothing was done: the body still does not fit the current schemas. Correct your schema and rerun the event, or prune or erase it.',
   pruned: () => 'Nothing was done: the body of the event was pruned, so no handler can run.',
   paused: () => 'The type is paused. Its events are stored and wait until you resume the type.',
   'paused-already': () => 'Nothing was done: the type is already paused.',
   resumed: () => 'The type is resumed. Processors handle its waiting events, oldest first.',
   'not-paused': () => 'Nothing was done: the type is not paused at this endpoint.',
-  acknowledged: () => 'The group is acknowledged. It is open again when another event becomes dead in it.',
-  reopened: () => 'The group is open again.',
+  acknowledged: () => 'The group is acknowledged. It reopens when another of its events becomes dead.',
+  reopened: () => 'The group is reopened.',
   'not-acknowledged': () => 'Nothing was done: the group is not acknowledged.',
-  'no-group': () => 'Nothing was done: the group has no dead event any more.',
+  'no-group': () => 'Nothing was done: the group has no dead events now.',
   'bulk-paused': () => 'The bulk action is paused. The remaining events are unchanged until you resume it.',
   'not-running': () => 'Nothing was done: the bulk action is not running.',
   cancelled: () => 'The bulk action is cancelled. The remaining events are unchanged.',

@@ -45,14 +45,14 @@ export function replayRoute(shell: Shell): void {
                 </a>,
               ],
               ['sent to', <StoredText text={to} atMost={500} />],
-              ['answer', <StoredText text={problem ?? String(status)} atMost={500} />],
-              ['after', `${number(ms)} ms`],
+              ['response', <StoredText text={problem ?? String(status)} atMost={500} />],
+              ['took', `${number(ms)} ms`],
             ]}
           />
           {body === '' ? (
-            <Notice>The answer had no body.</Notice>
+            <Notice>The response had no body.</Notice>
           ) : (
-            <pre tabindex={0} aria-label="The body of the answer">
+            <pre tabindex={0} aria-label="Body of the response">
               {printableLines(body)}
             </pre>
           )}

@@ -1,4 +1,4 @@
-// Charts: figures beside the pointer, a drag to zoom, and a legend that switches series. Also the zone of typed times.
+// Charts: figures beside the pointer, drag to zoom, and a legend that hides series. Also the time zone of typed times.
 (() => {
   const isLocal = document.documentElement.dataset.times === 'local';
   const CHART = 'svg.chart[data-since]';
@@ -12,7 +12,7 @@
     document.body.append(element);
     return element;
   };
-  // Outside of what live updates replace.
+  // Outside of the part that live updates replace.
   const cross = made('cross');
   const readout = made('readout');
   let drag = null;
@@ -123,7 +123,7 @@
 
   // ---- The legend ----
 
-  /** the series of each chart that are switched off */
+  /** the hidden series of each chart */
   const off = new Map();
 
   function switchSeries(item) {
@@ -146,7 +146,7 @@
     switchSeries(item);
   });
 
-  /** After each live update, which brings what the server has written. */
+  /** After each live update, because an update shows all series again. */
   function prepare() {
     for (const item of document.querySelectorAll('[data-series]')) {
       const figure = item.closest('figure');
@@ -156,7 +156,7 @@
       item.tabIndex = 0;
       item.setAttribute('aria-pressed', String(!series.has(item.dataset.series)));
     }
-    // The figures beside the pointer say more.
+    // The figures beside the pointer replace these titles.
     for (const title of document.querySelectorAll(`${CHART} a > title, ${CHART} g > title`)) {
       if (title.closest('.began') !== null) continue;
       title.parentElement.dataset.says = title.textContent;

@@ -1,4 +1,4 @@
-// What is chosen in a list by its boxes: events, or groups of them.
+// Selection: the checkboxes of a list select events or groups.
 (() => {
   const byId = (id) => document.getElementById(id);
   const live = byId('live');
@@ -37,18 +37,18 @@
     byId('chosen-count').textContent = `${chosen} selected:`;
   }
 
-  // A browser that comes back to a page remembers its boxes.
+  // On a return to a page, a browser restores its checkboxes.
   addEventListener('pageshow', showChoice);
   document.addEventListener('rows', showChoice);
   showChoice();
 })();
 
-// Lists of events: rows that stand still, and a search that goes on by itself.
+// Lists of events: updates that do not move rows, and a search that continues until the page is full.
 (() => {
   const byId = (id) => document.getElementById(id);
   const list = document.querySelector('#live[data-list]');
 
-  // What says nothing does not get into a URL. Where this is not done, the server does it.
+  // Empty fields stay out of URLs. Without the script, the server removes them.
   document.addEventListener('formdata', ({ target, formData }) => {
     if (target.method !== 'get') return;
     for (const name of new Set(formData.keys())) {
@@ -61,9 +61,9 @@
 
   if (list === null) return;
 
-  /** So many rows are asked for by their names at once: a URL has room for these, however long the names are. */
+  /** A URL has room for the names of this many rows, however long the names are. */
   const NAMED_AT_ONCE = 20;
-  /** What is looked at again and again must end somewhere: the server is asked for every row that is shown. */
+  /** Each update requests all rows shown, so their number has a limit. */
   const MOST_PAGES = 4;
 
   const body = () => list.querySelector('#events tbody');
@@ -76,9 +76,9 @@
     return new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('live');
   }
 
-  // ---- Rows stand still: what is shown changes in its place, and what is new waits until somebody asks for it. ----
+  // ---- Rows do not move: a row changes in its place, and new rows wait behind a button. ----
 
-  /** the page as the server has it now */
+  /** the newest page from the server */
   let latest = null;
 
   list.addEventListener('bring', (event) => {
@@ -87,7 +87,7 @@
     latest = to;
     const counted = to.querySelector('#count');
     if (counted !== null && counted.textContent !== '') byId('count').textContent = counted.textContent;
-    // The new rows come below these.
+    // The state chips are outside of the list.
     const states = to.ownerDocument.getElementById('states');
     if (states !== null) morph(byId('states'), states);
     if (body() === null) {
@@ -99,7 +99,7 @@
     tellNew();
   });
 
-  /** Before there is any row nothing can move. */
+  /** In an empty list, no row can move. */
   function showFirst(to) {
     const found = to.querySelector('#choice, #events');
     if (found === null) return;
@@ -110,7 +110,7 @@
     arrived();
   }
 
-  /** Those that are shown and not among these. */
+  /** @returns the shown rows that are not among `rows` */
   function renew(rows, morph) {
     const now = new Map(rows.map((row) => [row.id, row]));
     const others = [];
@@ -125,7 +125,7 @@
 
   let renewing = false;
 
-  /** What fits the list no more, or stands on another page by now, is asked for by its name: one round at a time. */
+  /** Requests by name the rows that no longer match, or are on another page now. Only one round runs at a time. */
   async function renewByName(others, morph) {
     if (renewing) return;
     renewing = true;
@@ -137,13 +137,13 @@
         renew(rowsOf(await partsAt(`${pathname}?${query}&limit=${NAMED_AT_ONCE}`)), morph);
       }
     } catch {
-      // The next look tells.
+      // The next update tries again.
     } finally {
       renewing = false;
     }
   }
 
-  /** A column that was left out is shown when a row has something in it. */
+  /** Shows an omitted column as soon as a row has a value in it. */
   function showColumns(rows) {
     const table = byId('events');
     const without = table.dataset.without.split(' ');
@@ -180,7 +180,7 @@
     const shown = body();
     const rows = rowsOf(latest);
     const fresh = newIn(latest);
-    // There may be others between these and what is shown: then what is shown goes, but for what is chosen.
+    // Other new rows may be between these and the shown rows, so the shown rows go, except the selected ones.
     if (fresh.length === rows.length) drop(rowsOf(list));
     let before = shown.firstElementChild;
     for (const row of rows) {
@@ -195,11 +195,11 @@
     byId(fresh[0]?.id)?.querySelector('th a')?.focus({ preventScroll: true });
   }
 
-  /** Takes away what is not chosen. The next page follows the first one then, so that nothing is between them. */
+  /** Removes the rows that are not selected. The next page then follows the first page without a gap. */
   function drop(rows) {
     const dropped = rows.filter((row) => !isChosen(row));
     for (const row of dropped) row.remove();
-    // A search that is under way knows where it is.
+    // A running search keeps its own place.
     if (dropped.length === 0 || going !== null) return;
     byId('older')?.remove();
     const older = latest.querySelector('#older');
@@ -210,7 +210,7 @@
     document.dispatchEvent(new Event('rows'));
   }
 
-  // ---- A search goes on by itself until the page is full or all was looked at. ----
+  // ---- A search continues until the page is full, or all events are searched. ----
 
   let going = null;
 
@@ -235,7 +235,10 @@
       try {
         parts = await partsAt(`${older.querySelector('a').getAttribute('href')}&limit=${room}`, signal);
       } catch {
-        tell(older, looked, signal.aborted ? 'Stopped.' : 'Search failed: the server did not answer.', false);
+        const why = signal.aborted
+          ? 'Search stopped.'
+          : 'Search failed: the server did not answer. Search further to retry.';
+        tell(older, looked, why, false);
         return;
       }
       if (parts === null) return;
@@ -244,7 +247,7 @@
     }
   }
 
-  /** The rows of the next step, and where it ended. */
+  /** Adds the rows of the next step, and the link to the step after it. */
   function take(parts) {
     const rows = rowsOf(parts).filter((row) => byId(row.id) === null);
     if (body() === null) {
@@ -260,7 +263,7 @@
     const none = parts.querySelector('#none');
     if (older === null && none !== null && body() === null) {
       list.append(document.importNode(none, true));
-      // There is nothing to do it to.
+      // No event is left to act on.
       byId('acts')?.remove();
     }
     arrived();
@@ -290,13 +293,13 @@
     }
     const link = event.target.closest?.('#older[data-examined] a');
     const isPlain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
-    // A full page is left by its link.
+    // On a full page, the link leads to the next page.
     if (!link || !isPlain || rowsOf(list).length >= Number(byId('events')?.dataset.rows ?? 50)) return;
     event.preventDefault();
     begin();
   });
 
-  // Nobody waits for what a page that was left asks for. Who comes back to it finds it as it was.
+  // A search ends when its visitor leaves the page. On a return, the page is unchanged.
   addEventListener('pagehide', () => going?.abort());
 
   const isChosen = (row) => row.querySelector('input[name="event"]')?.checked === true;
@@ -304,10 +307,10 @@
   begin();
 })();
 
-// On a phone, the states are in a row that scrolls.
+// On a phone, the row of state chips scrolls.
 document.querySelector('#states [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 
-// The search box: suggestions as one types.
+// The search box: suggestions while a visitor types.
 (() => {
   const box = document.getElementById('search');
   const sheet = document.getElementById('suggested');
@@ -375,7 +378,7 @@ document.querySelector('#states [aria-current]')?.scrollIntoView({ block: 'neare
       suggestions = await answer.json();
       if (!signal.aborted) show();
     } catch {
-      // One can type on without them.
+      // The box works without suggestions.
     }
   }
 
@@ -395,13 +398,13 @@ document.querySelector('#states [aria-current]')?.scrollIntoView({ block: 'neare
 
   box.addEventListener('input', askSoon);
   box.addEventListener('focus', () => {
-    // A line is gone on with at its end.
+    // Suggestions continue a line only after a space.
     if (box.value !== '' && !/\s$/.test(box.value)) return;
     askSoon();
   });
   box.addEventListener('blur', close);
   box.form.addEventListener('submit', () => close());
-  // So that the box keeps the focus.
+  // The box keeps the focus.
   sheet.addEventListener('mousedown', (event) => event.preventDefault());
   sheet.addEventListener('click', (event) => {
     const at = [...sheet.children].indexOf(event.target.closest('li'));
@@ -419,7 +422,7 @@ document.querySelector('#states [aria-current]')?.scrollIntoView({ block: 'neare
   });
 })();
 
-// Views: filters that this browser keeps by name.
+// Views: filters that the browser saves by name.
 (() => {
   const menu = document.getElementById('views');
   if (menu === null) return;
@@ -440,7 +443,7 @@ document.querySelector('#states [aria-current]')?.scrollIntoView({ block: 'neare
     try {
       localStorage.setItem(key, JSON.stringify(views.slice(-MOST)));
     } catch {
-      // The browser keeps nothing: the URL still is the view.
+      // The browser allows no storage. The URL of the page still has the filter.
     }
     show();
   }
@@ -450,7 +453,7 @@ document.querySelector('#states [aria-current]')?.scrollIntoView({ block: 'neare
     element.append(...children);
     return element;
   };
-  /** Where one is in a list is no part of a view. */
+  /** A view does not include the place in the list. */
   const query = () => {
     const fields = new URLSearchParams(location.search);
     for (const name of ['before', 'beforeAt', 'among', 'takenFor', 'takenName', 'found', 'limit']) fields.delete(name);
@@ -494,7 +497,7 @@ document.querySelector('#states [aria-current]')?.scrollIntoView({ block: 'neare
     });
     const none = made('p', {
       className: 'muted',
-      textContent: 'This browser keeps no view yet. A view is also its address.',
+      textContent: 'No saved views yet. This browser keeps the views that you save. To share a view, copy its address.',
     });
     sheet.replaceChildren(views.length === 0 ? none : list, form);
   }

@@ -1,21 +1,21 @@
-// Live updates and copying. Without the page's scripts everything can be read and all forms work.
+// Live updates, copying, dialogs and keys. Without scripts, everything is readable and all forms work.
 import './lists.js';
 import './charts.js';
 
 const FRESH_AT_MOST_EVERY_MS = 1000;
-/** The server rests so many times as long as it was asked for, since deliveries wait meanwhile. */
+/** After a request, the page waits this many times its duration, because deliveries wait during a request. */
 const REST = 4;
-/** Ages grow also while nothing changes, as when everything is stuck. */
+/** Ages grow even if no event changes, for example if all are stuck. */
 const FRESH_AT_LEAST_EVERY_MS = 60_000;
 const ASK_AGAIN_MS = 10_000;
 
 const byId = (id) => document.getElementById(id);
 const two = (value) => String(value).padStart(2, '0');
 
-// ---- Live: what is in #live is brought up to date, and what somebody has typed, opened or focused stays. ----
+// ---- Live: updates #live, and keeps the text, the open parts and the focus of the visitor. ----
 
 const state = byId('live-state');
-/** what the server said last; the same again brings nothing new */
+/** the last message of the server; a repeated message needs no update */
 let standing = null;
 let source = null;
 let timer = 0;
@@ -27,7 +27,7 @@ function say(word, what) {
   if (state === null) return;
   state.hidden = false;
   state.dataset.state = what;
-  // So that a screen reader is not told the same again.
+  // A screen reader would read an unchanged text again.
   if (state.textContent !== word) state.textContent = word;
 }
 
@@ -40,7 +40,7 @@ function isLive() {
   say('Live', 'live');
 }
 
-/** What the page shows may be out of date, so it is grey. */
+/** The figures may be out of date, so they turn grey. */
 function lose() {
   document.documentElement.dataset.lost = '';
   say(`No connection since ${clockTime(freshAt)}`, 'lost');
@@ -55,7 +55,7 @@ function connect() {
   if (source !== null || document.hidden || byId('live') === null) return;
   source = new EventSource(document.body.dataset.live);
   source.addEventListener('open', () => {
-    // What changed meanwhile is missing.
+    // The page lacks the changes since the connection was lost.
     if ('lost' in document.documentElement.dataset) want();
     isLive();
   });
@@ -66,7 +66,7 @@ function connect() {
   });
   source.addEventListener('error', () => {
     lose();
-    // The browser tries by itself, but not after an answer such as 503.
+    // The browser reconnects by itself, except after a response such as 503.
     if (source?.readyState !== EventSource.CLOSED) return;
     disconnect();
     setTimeout(connect, ASK_AGAIN_MS);
@@ -153,7 +153,7 @@ document.addEventListener('selectionchange', () => {
 /** Updates the page, and keeps the focus, typed text, opened parts and choices. */
 function bring(from, to) {
   const focused = document.activeElement;
-  // A list brings itself up to date (lists.js): its rows stand still.
+  // A list updates itself (lists.js), because its rows must not move.
   const brought = new CustomEvent('bring', { cancelable: true, detail: { to, morph } });
   if (from.dispatchEvent(brought)) morph(from, to);
   if (focused !== null && focused !== document.activeElement && focused.isConnected) {
@@ -210,12 +210,12 @@ function morph(from, to) {
   }
 }
 
-/** The node that is there already for one without an id: of the same kind, and in the same place. */
+/** A node without an id matches a node of the same kind in the same place. */
 function alike(at, next) {
   return at !== null && !at.id && at.nodeType === next.nodeType && at.nodeName === next.nodeName ? at : null;
 }
 
-// ---- What takes long, and what was typed ----
+// ---- Long requests, and typed text ----
 
 /** A line at the top; the stylesheet shows it after a moment. */
 const progress = document.createElement('div');
@@ -224,7 +224,7 @@ progress.setAttribute('role', 'progressbar');
 progress.setAttribute('aria-label', 'Loading');
 
 addEventListener('beforeunload', () => {
-  // A download leaves the page as it is.
+  // A download does not leave the page.
   if (document.activeElement?.closest('.export, [download], [data-download]') === null) document.body.append(progress);
 });
 addEventListener('pageshow', () => progress.remove());
@@ -233,7 +233,7 @@ const TYPED = 'input:is([type="text"], [type="url"], [type="number"]), textarea'
 const draftOf = (form) =>
   `hookbox ${location.pathname} ${form.getAttribute('action')} ${form.getAttribute('aria-label')}`;
 
-// No answer, or one that is an error, must not lose what somebody typed.
+// A failed request must not lose the typed text.
 document.addEventListener('submit', ({ target }) => {
   if (target.method !== 'post') return;
   const typed = [...target.querySelectorAll(TYPED)].filter(({ name, value }) => name !== '' && value !== '');
@@ -259,7 +259,7 @@ function bringBackTyped() {
 
 // ---- Local times, and menus ----
 
-/** As the server writes them in UTC: a whole time, a time of today, or a day and a time. */
+/** In the forms that the server writes in UTC: a whole time, a time of today, or a day and a time. */
 function localTime(at, text) {
   const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
   if (/^\d{4}-/.test(text)) {
@@ -305,7 +305,7 @@ document.addEventListener('rows', showCopyButtons);
 document.addEventListener('click', (event) => {
   const button = event.target.closest?.('[data-copy], [data-copy-link], [data-copy-from]');
   if (!button) return;
-  // The text of the attribute, that of an address, or that of the code beside it.
+  // Copies the text of the attribute, the content of an address, or the code beside the button.
   const { copy: given, copyLink, copyFrom } = button.dataset;
   const beside = button.parentElement.querySelector('code, .id');
   void copy(button, async () => {
@@ -320,7 +320,7 @@ async function copy(button, textOf) {
   let said = 'Copied';
   try {
     const text = await textOf();
-    // Only over HTTPS and on loopback; elsewhere the browser copies what is selected.
+    // Browsers have a clipboard only over HTTPS and on loopback. Elsewhere they copy the selection.
     if (navigator.clipboard) await navigator.clipboard.writeText(text);
     else if (!copySelected(text)) said = 'Cannot copy';
   } catch {
@@ -340,7 +340,7 @@ function copySelected(text) {
   return isCopied;
 }
 
-// ---- Bodies: a value and its path are copied where they stand, and all is folded at once. ----
+// ---- Bodies: buttons that copy a value or its path, and one that folds all. ----
 
 const copies = document.createElement('span');
 copies.className = 'copies';
@@ -349,7 +349,7 @@ for (const [what, textOf] of Object.entries({ value: valueOf, path: pathOf })) {
   button.type = 'button';
   button.textContent = `Copy ${what}`;
   button.addEventListener('click', (event) => {
-    // It may be in a summary, which would fold.
+    // In a summary, the click would fold it.
     event.preventDefault();
     const row = copies.parentElement;
     void copy(button, async () => textOf(row));
@@ -390,7 +390,7 @@ document.addEventListener('click', (event) => {
   button.textContent = folds ? 'Unfold all' : 'Fold all';
 });
 
-// ---- Dialogs: a button asks, and the dialog does it. ----
+// ---- Dialogs: a button opens a dialog, and the dialog confirms the action. ----
 
 document.addEventListener('click', (event) => {
   const close = event.target.closest?.('dialog [data-close]');
@@ -402,7 +402,7 @@ document.addEventListener('click', (event) => {
   else openDialog(dialog, event.detail !== 0);
 });
 
-/** A pointer leads to the first field; a key to the way back, so that it does nothing when it is pressed again. */
+/** A click focuses the first field. A key focuses Cancel, so that a second press of the key does nothing. */
 function openDialog(dialog, toField) {
   if (!dialog.matches(':modal')) {
     dialog.open = false;
@@ -410,11 +410,11 @@ function openDialog(dialog, toField) {
   }
   const first = dialog.querySelector(toField ? 'input[type="text"]' : '[data-close]');
   first.focus();
-  // What is typed replaces what is suggested.
+  // Typing replaces the suggested text.
   if (toField) first.select();
 }
 
-// ---- Keys, and what a link to an action has meant. ----
+// ---- Keys, and links to an action ----
 
 const keys = byId('keys');
 const showKeys = byId('show-keys');
@@ -436,7 +436,7 @@ const selectedRow = () => document.querySelector('tr[data-selected]');
 function select(row) {
   for (const other of document.querySelectorAll('tr[data-selected]')) other.removeAttribute('data-selected');
   row.setAttribute('data-selected', '');
-  // The link of the row says where it leads; a row without one is focused itself.
+  // A screen reader reads the link of the row; a row without a link gets the focus itself.
   const link = [...row.querySelectorAll('a[href]')].find((each) => each.getAttribute('href') === row.dataset.href);
   if (link === undefined) row.tabIndex = -1;
   (link ?? row).focus({ preventScroll: true });
@@ -451,7 +451,7 @@ function step(by) {
   select(all[next]);
 }
 
-// Whoever goes through the page by tab or by mouse selects, too.
+// Tab and mouse also select rows.
 document.addEventListener('focusin', (event) => {
   const row = event.target.closest?.('main table.list tr[data-href]');
   if (!row || row.hasAttribute('data-selected')) return;
@@ -459,7 +459,7 @@ document.addEventListener('focusin', (event) => {
   row.setAttribute('data-selected', '');
 });
 
-// The whole row is a link. Who selects a text in it stays.
+// The whole row is a link, except while text in it is being selected.
 document.addEventListener('click', (event) => {
   const row = event.target.closest?.('main table.list tr[data-href]');
   if (!row || event.defaultPrevented || event.button !== 0 || isSelecting()) return;
@@ -470,11 +470,11 @@ document.addEventListener('click', (event) => {
   else location.assign(row.dataset.href);
 });
 
-/** To where an action is confirmed, never further: that of all chosen rows, of the selected one, or of the event. */
+/** Opens the confirmation of an action on the checked rows, the selected row or the event. Never acts itself. */
 function askFor(act) {
   const bar = byId('chosen');
   if (bar !== null && !bar.hidden) {
-    // Groups are acted on one at a time: where several are chosen, none of them is meant alone.
+    // Rerun and discard apply to one group at a time, so with several checked groups the key does nothing.
     const button = bar.querySelector(`button[name="act"][value="${act}"]`);
     if (button !== null) button.form.requestSubmit(button);
     return;
@@ -482,7 +482,7 @@ function askFor(act) {
   const row = selectedRow();
   if (row !== null) {
     const form = [...row.querySelectorAll('form')].find((each) => each.elements.namedItem('act')?.value === act);
-    // That form leads to a preview.
+    // This form leads to a preview.
     if (form !== undefined) form.requestSubmit();
     else if (isEvent(row.dataset.href)) location.assign(`${row.dataset.href}#${act}`);
     return;
@@ -494,19 +494,19 @@ function isEvent(href) {
   return /\/events\/[^/?#]+\/[^/?#]+$/.test(href);
 }
 
-/** Opens an action of the event, or goes to its preview; the reason has the focus then. */
+/** Opens the dialog of an action on the event, or focuses the reason in a preview. */
 function confirmFor(act) {
   const dialog = document.querySelector(`dialog#${act}, dialog#${act}-again`);
   if (dialog !== null) openDialog(dialog, true);
-  // Nothing else on a page is what was asked for.
+  // Other screens have no such action.
   else if (act === 'rerun') byId('run')?.querySelector('input[name="reason"]')?.focus();
 }
 
-// Who opens an action by a pointer writes down why at once: one click less. With keys, the focus stays.
+// If a click opens a menu with a reason, the reason gets the focus, which saves a click. With keys, the focus stays.
 document.addEventListener('click', (event) => {
   const details = event.target.closest?.('details.menu > summary')?.parentElement;
   if (details === undefined || event.detail === 0) return;
-  // A keyboard on the screen would cover the menu.
+  // An on-screen keyboard would cover the menu.
   if (!matchMedia('(pointer: fine)').matches) return;
   setTimeout(() => {
     if (details.open) details.querySelector('input[name="reason"]')?.focus();
@@ -570,14 +570,14 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
 });
 
-// ---- On arrival ----
+// ---- On load ----
 
 bringBackTyped();
 const here = new URL(location.href);
 const asked = /^#(rerun|discard)$/.exec(here.hash)?.[1];
 const opened = byId(here.searchParams.get('ask') ?? '');
 if (asked !== undefined || here.searchParams.has('done') || opened !== null) {
-  // What was done was said once; a reload need not say it again. And the browser would take the focus to the fragment.
+  // A reload must not repeat the notice of an action. With a fragment, the browser would also move the focus.
   here.searchParams.delete('done');
   here.searchParams.delete('figures');
   here.searchParams.delete('ask');

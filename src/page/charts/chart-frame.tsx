@@ -2,8 +2,8 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { StatsStep } from '../../ops/stats.ts';
 import { age, axisDay, axisTime } from '../../ops/words/format.ts';
 
-// Charts are as wide as there is room: they place by percent across and by pixels down, so nothing is stretched. They are
-// styled by class only, because the page allows no inline styles.
+// Charts fill the width: they position in percent across and in pixels down, so nothing is stretched. They are styled by
+// class only, because the page allows no inline styles.
 
 export const TOP = 16;
 export const BOTTOM = 20;
@@ -79,7 +79,7 @@ interface Series {
   readonly values: readonly string[];
 }
 
-/** The script makes it a switch, and shows the values beside the pointer. */
+/** The script turns it into a switch, and shows the values beside the pointer. */
 export function seriesItem(width: number, key: Child, { name, words, total, values }: Series) {
   return (
     <li>
@@ -107,7 +107,7 @@ const TICKS_MS = [
   ...[1, 2, 5, 7, 14, 30, 60, 90].map((days) => days * DAY_MS),
 ];
 const MOST_TICKS = 7;
-/** Beside an edge, a text in the middle would stand out of the chart. */
+/** Beside an edge, a centred label would overflow the chart. */
 const EDGE = 0.05;
 
 export function timeAxis({ steps, stepMs, now }: Span, baseLine: number) {

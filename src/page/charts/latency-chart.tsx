@@ -17,7 +17,7 @@ export function LatencyChart({ total, ...span }: Span & { readonly total: Stats[
   const spoken =
     total.count === 0
       ? 'No delivery was answered in this period.'
-      : `Of ${plural(total.count, 'answer')}, half took ${atMost(total.p50)} and 99% ${atMost(total.p99)}. ` +
+      : `Of ${plural(total.count, 'response')}, half took ${atMost(total.p50)} and 99% ${atMost(total.p99)}. ` +
         `${late === 0 ? 'None' : number(late)} of ${plural(steps.length, 'step')} had a p99 above 10 s.`;
   const answered = steps.filter(({ answerMs }) => answerMs.count > 0);
   return (
@@ -51,7 +51,7 @@ export function LatencyChart({ total, ...span }: Span & { readonly total: Stats[
             rows={answered}
             columns={[
               ['from (UTC)', ({ at }) => <time datetime={at.toISOString()}>{shortTime(at, now)}</time>],
-              ['answers', ({ answerMs }) => number(answerMs.count)],
+              ['responses', ({ answerMs }) => number(answerMs.count)],
               ['p50', ({ answerMs }) => latency(answerMs.p50)],
               ['p90', ({ answerMs }) => latency(answerMs.p90)],
               ['p99', ({ answerMs }) => latency(answerMs.p99)],

@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<Outcome, string>> = {
   rejected: 'rejected',
 };
 
-/** Plots have scales of their own, so that a few dead events are seen beside thousands of processed ones. */
+/** Each plot has its own scale, so that a few dead events are visible beside thousands of processed ones. */
 interface Plot {
   readonly name: string;
   readonly bars: readonly (readonly Outcome[])[];
@@ -46,7 +46,7 @@ export function OutcomesChart({ base, marks, ...span }: Outcomes) {
   const plots = placedPlots(steps, marks.length === 0 ? 0 : MARK_ROW);
   const bottom = plots.at(-1)?.baseLine ?? 0;
   const totalOf = (outcome: Outcome): string => number(steps.reduce((sum, step) => sum + step[outcome], 0));
-  // A low last bar may only be young.
+  // A low last bar may only mean that its interval has not ended.
   const isOver = ({ at }: StatsStep): boolean => at.getTime() + stepMs <= now.getTime();
   const unfinished = steps.flatMap((step, n) => (isOver(step) ? [] : [n]));
   return (
@@ -100,7 +100,7 @@ export function OutcomesChart({ base, marks, ...span }: Outcomes) {
 function busiest(steps: readonly StatsStep[], now: Date): string {
   const most = steps.reduce<StatsStep | null>((most, step) => (step.dead > (most?.dead ?? 0) ? step : most), null);
   return most === null
-    ? 'No event died.'
+    ? 'No event became dead.'
     : `The interval with the most dead events (${number(most.dead)}) began at ${shortTime(most.at, now)}.`;
 }
 
@@ -143,7 +143,7 @@ function stepBars(
         {shortTime(step.at, now)}: {shown.map((outcome) => `${number(step[outcome])} ${WORDS[outcome]}`).join(', ')}
         {so}
       </title>
-      {/* The whole column is the link, because a bar may be too small to hit. */}
+      {/* The whole column is the link, because a bar may be too small for a pointer. */}
       <rect class="hit" {...column} y={plot.baseLine - plot.height} height={plot.height} />
       {plot.bars.flatMap((stack, place) => {
         let y = plot.baseLine;

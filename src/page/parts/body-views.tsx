@@ -67,7 +67,7 @@ function bodyPanel(title: string | null, body: Uint8Array, view: View, href: str
   );
 }
 
-/** Longer texts are cut in the tree; the raw view has all of them. */
+/** The tree cuts longer texts; the raw view shows them in full. */
 const MAX_TEXT = 2_000;
 const MAX_NAME = 200;
 const OPEN_DEPTH = 4;

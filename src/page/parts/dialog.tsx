@@ -15,7 +15,7 @@ export function AskButton({ id, icon, label, danger = false }: AskParts) {
   return (
     <button name="ask" value={id} class={danger ? 'danger' : undefined}>
       <Icon name={icon} />
-      {label}
+      {label}…
     </button>
   );
 }
@@ -25,7 +25,7 @@ type DialogParts = PropsWithChildren<{
   readonly id: string;
   readonly title: Child;
   readonly to: string;
-  /** where a cancel leads without the script */
+  /** the target of the cancel link without the script */
   readonly back: string;
   readonly button: string;
   /** Enter in a field does nothing: only the button itself confirms */

@@ -10,7 +10,7 @@ interface MenuParts {
   readonly what: string;
   readonly label?: string;
   readonly isOpen?: boolean;
-  /** as a button with a sheet, where nothing clips it */
+  /** a button with a sheet, which nothing clips */
   readonly isMenu?: boolean;
   readonly filter?: EventFilter;
 }

@@ -11,7 +11,7 @@ interface Kind<Value> {
   readonly write: (value: Value) => readonly string[];
 }
 
-/** Reports a wrong text, and what the field must be. */
+/** Reports a wrong text, with a description of the allowed ones. */
 type Refuse = (must: string, text: string) => void;
 
 function one<Value>(
@@ -131,7 +131,7 @@ const MAX_PROBLEMS = 10;
 
 const BESIDE = [...LIST_FIELDS, 'done', 'figures', 'format', 'csrf', 'act', 'force', 'reason', 'chosen'];
 
-/** Reads the fields that it can, and has a sentence for each of the others. */
+/** Reads all valid fields, and returns a sentence for each invalid one. */
 export function readFilter(
   fields: URLSearchParams,
   now: Date,
@@ -155,7 +155,7 @@ export function readFilter(
   return { filter, problems: problems.slice(0, MAX_PROBLEMS) };
 }
 
-/** Without this, `states` in place of `state` would find more events than were meant. */
+/** Without this, the typo `states` for `state` would find more events than intended. */
 function unknownIn(fields: URLSearchParams): string[] {
   const known = new Set<string>([...FIELDS, ...BESIDE]);
   const given = [...fields].filter(([name, value]) => value.trim() !== '' && !known.has(name));

@@ -10,7 +10,7 @@ import { LongText, StoredText } from './text.tsx';
 const TIMED = new Set<string>([...TIMES, 'settledBefore']);
 const SHOWN = 10;
 const VALUE_CHARACTERS = 60;
-/** Deeper than hookbox writes fields: other programs may write to the file, too. */
+/** Deeper than hookbox nests fields: other programs may write to the file, too. */
 const DEEPEST = 4;
 
 interface Shown {
@@ -143,7 +143,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 const samplesOf = new WeakMap<Visit, GroupSamples>();
 
-/** A group of errors by an error in it: people cannot read its fingerprint. */
+/** Names a group by one of its errors, because its fingerprint says nothing to a reader. */
 export async function GroupName({ place, visit }: { readonly place: GroupPlace; readonly visit: Visit }) {
   const samples = samplesOf.get(visit) ?? groupSamples(visit.operated.inbox);
   samplesOf.set(visit, samples);

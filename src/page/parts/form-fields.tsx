@@ -12,7 +12,7 @@ type FormParts = PropsWithChildren<{
   readonly hidden?: HiddenFields;
 }>;
 
-/** A form that does something, with the token; only operators get one. */
+/** A form of an action, with the token; only operators get one. */
 export function ActForm({ visit, to, id, label, enctype, hidden = [], children }: FormParts) {
   if (visit.visitor.role !== 'operator') return <></>;
   return (
@@ -29,7 +29,7 @@ export const MAX_REASON = 1_000;
 
 interface ReasonParts {
   readonly value?: string;
-  /** so that one Enter too many does not start the action */
+  /** so that a second Enter does not start the action */
   readonly isRequired?: boolean;
   readonly hasFocus?: boolean;
 }

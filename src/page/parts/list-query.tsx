@@ -115,7 +115,7 @@ export function LinkRow({ kind, label, id, links }: LinkRowParts) {
 export function BackLink({ href }: { readonly href: string }) {
   return (
     <p class="pages" id="back">
-      <a href={href}>Back to the start</a>
+      <a href={href}>First page</a>
     </p>
   );
 }
@@ -124,7 +124,7 @@ export function OlderLink({ href }: { readonly href: string }) {
   return (
     <p class="pages" id="older">
       <a href={href} rel="next">
-        Older
+        Next page
       </a>
     </p>
   );

@@ -97,7 +97,7 @@ export function Notice({ id = 'none', children }: PropsWithChildren<{ readonly i
   );
 }
 
-/** The head of a column of boxes: with the script, a box for all that are shown. */
+/** The head of a column of boxes. The script adds a box that selects all rows shown. */
 export function ChooseHead() {
   return (
     <>

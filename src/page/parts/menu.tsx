@@ -5,7 +5,7 @@ type MenuParts = PropsWithChildren<{
   readonly id?: string;
   readonly icon: IconName;
   readonly label: string;
-  /** beside the icon; without it, the label is only read aloud */
+  /** beside the icon; without it, only screen readers get the label */
   readonly words?: string;
 }>;
 

@@ -20,7 +20,7 @@ interface ChipParts {
   readonly filter: EventFilter;
 }
 
-/** Each leads to the events in its state that match the other conditions. */
+/** Each chip leads to the events in its state that match the other conditions. */
 export async function StateChips({
   visit,
   fields,
@@ -68,9 +68,9 @@ export async function StateChips({
 
 const LOOKED_AT = 500;
 
-/** Without further conditions as the inbox has them; otherwise as far as few events tell. */
+/** The inbox keeps the counts of states. With further conditions, a few hundred events are counted. */
 async function countsOf({ operated, liveOnly, url }: Visit, filter: EventFilter): Promise<ReadonlyMap<Chip, string>> {
-  // The script that goes on with a search shows only its rows.
+  // The script that continues a search shows only its rows.
   if (liveOnly && readListQuery(url).isFurther) return new Map();
   const { states: _states, retrying: _retrying, ...others } = filter;
   if (Object.keys(others).length === 0) {
@@ -92,7 +92,7 @@ async function countsOf({ operated, liveOnly, url }: Visit, filter: EventFilter)
   return new Map(counted.flat());
 }
 
-/** The conditions without the states, each with a link that takes it away. */
+/** The conditions except the states, each with a link that removes it. */
 export function FilterChips({ visit, fields, filter }: ChipParts) {
   const shown = fields.filter(([name, value]) => name !== 'state' && !(name === 'retrying' && value === 'yes'));
   if (shown.length === 0) return <></>;

@@ -1,11 +1,11 @@
 import { nearest } from '../../nearest.ts';
 import { FIELDS } from './filter-fields.ts';
 
-/** What the search box says: `state:dead type:order.created ord_42`. */
+/** A line of the search box: `state:dead type:order.created ord_42`. */
 export interface QueryLine {
   /** the fields of a filter, as in a URL */
   readonly fields: readonly Field[];
-  /** what has no name */
+  /** the words without a name */
   readonly text: string | null;
   readonly problems: readonly string[];
 }
@@ -25,10 +25,10 @@ const FIELD_NAMES = new Map(Array.from(LINE_NAMES, ([name, field]) => [field, na
 
 const QUOTED = /^"((?:[^"\\]|\\.)*)"(?=\s|$)/s;
 const NAMED = /^(?:body\.("(?:[^"\\]|\\.)*"|[^\s:"]+)|([a-z][a-z-]*)):/s;
-/** Fewer letters are like too many names. */
+/** Fewer letters resemble too many names. */
 const FEWEST_LETTERS = 3;
 
-/** Reads `name:value`, where quotes may surround a value. A text with any other name, such as `order:mer_7:ord_42`, is a text. */
+/** Reads `name:value`, where quotes may surround a value. With an unknown name, as in `order:mer_7:ord_42`, it is text. */
 export function readQueryLine(line: string): QueryLine {
   const fields: Field[] = [];
   const problems: string[] = [];
@@ -55,9 +55,11 @@ export function readQueryLine(line: string): QueryLine {
     rest = after.slice(value.length).trimStart();
     const shown = begun.slice(0, -1);
     if (value === '') {
-      problems.push(`${shown} has no value. Write it right after the colon, or put the whole text in quotes.`);
+      problems.push(
+        `${shown} has no value. Write the value right after the colon. To search for it as text, put it in quotes.`,
+      );
     } else if (quoted === undefined && value.startsWith('"')) {
-      problems.push(`The quote after ${shown}: does not end.`);
+      problems.push(`The quote after ${shown}: has no end. Add a quote at the end of the value.`);
     } else {
       const read = within === undefined ? value : unescaped(within);
       fields.push([field, path === undefined ? read : `${pathIn(path)}=${read}`]);

@@ -15,11 +15,11 @@ export interface Range extends Required<StatsOptions> {
   readonly stepMs: number;
   /** whether it ends at the current time */
   readonly isLast: boolean;
-  /** a text that could not be read, with the zone it is in */
+  /** a text that cannot be read */
   readonly unread: string | null;
 }
 
-/** Counts older than a day are kept by the hour, so long spans take whole hours. */
+/** The inbox keeps counts older than a day per hour, so long ranges have steps of whole hours. */
 const RANGES = [
   { name: '1h', label: '1 h', spanMs: HOUR_MS, stepMs: MINUTE_MS },
   { name: '24h', label: '24 h', spanMs: DAY_MS, stepMs: 30 * MINUTE_MS },
@@ -33,7 +33,7 @@ const FIELD = 'range';
 const LONGEST_TEXT = 80;
 const MINUTES_OF_A_DAY = 24 * 60;
 
-/** @param usual - for a visitor who chose none, or whose text cannot be read */
+/** @param usual - if the visitor chose no range, or typed a text that cannot be read */
 export function rangeOf({ searchParams }: URL, now: Date, usual: Named = '24h'): Range {
   const text = searchParams.get(FIELD) ?? '';
   const named = RANGES.find(({ name }) => name === text);
@@ -57,13 +57,13 @@ export function rangeOf({ searchParams }: URL, now: Date, usual: Named = '24h'):
   };
 }
 
-/** The shortest that begins before an instant. */
+/** The shortest range that begins before an instant. */
 export function rangeBackTo(at: Date | null, now: Date): Named {
   const ms = at === null ? 0 : now.getTime() - at.getTime();
   return RANGES.find(({ spanMs }) => spanMs >= DAY_MS && spanMs >= ms)?.name ?? '30d';
 }
 
-/** Steps begin at round times, so the bars of the past stay as they are. */
+/** Steps begin at round times, so the bars of the past do not change. */
 export function lastRange(name: Named, now: Date): Range {
   const { label, spanMs, stepMs } = RANGES.find((one) => one.name === name) ?? RANGES[1];
   const end = (Math.floor(now.getTime() / stepMs) + 1) * stepMs;
@@ -91,7 +91,7 @@ function stepFor(since: number, until: number, now: number): number {
   return STEPS_MS.find((step) => step >= least && (until - since) / step <= MOST_STEPS) ?? 7 * DAY_MS;
 }
 
-/** `In the last 24 h`, or from when to when. */
+/** `In the last 24 h`, or the two times. */
 export function Within({ range }: { readonly range: Range }) {
   if (range.isLast) return <>In the last {range.label}</>;
   return (

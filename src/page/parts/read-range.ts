@@ -1,4 +1,4 @@
-/** A span of time that somebody typed. */
+/** A time range that a visitor typed. */
 export interface TypedRange {
   readonly since: Date;
   readonly until: Date;
@@ -88,7 +88,7 @@ function dayOf(text: string, today: number): number | null {
   if (text === 'yesterday') return today - DAY_MS;
   if (/^\d{4}-\d\d-\d\d$/.test(text)) {
     const day = Date.parse(text);
-    // A day that a month has not is read as one of the next.
+    // Date.parse reads 31 June as 1 July.
     return Number.isNaN(day) || new Date(day).getUTCDate() !== Number(text.slice(-2)) ? null : day;
   }
   const weekday = /^[a-z]{3,9}$/.test(text) ? DAYS.indexOf(text.slice(0, 3)) : -1;

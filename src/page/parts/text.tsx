@@ -5,7 +5,7 @@ const LONGEST = 1_000;
 
 const NOTHING_TO_SEE = /^[\s\p{Default_Ignorable_Code_Point}]*$/u;
 
-/** A link of such a text could be neither seen nor heard. */
+/** A link with such a text would be invisible, also to screen readers. */
 export function isBlank(text: string): boolean {
   return NOTHING_TO_SEE.test(text);
 }
@@ -48,7 +48,7 @@ export function LongText({ text, atMost }: TextParts) {
   );
 }
 
-/** The least part of the beginning, which has the kind of an entity. */
+/** The shortest beginning; it has the kind of an entity. */
 const LEAST_BEGINNING = 5;
 
 export function Shortened({ text, atMost }: TextParts) {
@@ -67,7 +67,7 @@ export function listedName(text: string, atMost: number): string {
 
 const SHORT = 16;
 
-/** In a narrow list, the first part gives way. Screen readers read each part as a word, so a link needs a label. */
+/** In a narrow list, the first part shrinks. Screen readers read each part as a word, so a link needs a label. */
 export function Listed({
   text,
   atMost,
@@ -75,7 +75,7 @@ export function Listed({
   title,
 }: TextParts & {
   readonly end?: number;
-  /** what the text is short for */
+  /** the text in full */
   readonly title?: string;
 }) {
   const { name, whole } = shortened(text, atMost);
@@ -90,7 +90,7 @@ export function Listed({
   );
 }
 
-/** The part after the last colon stays whole if there is room: in `order:mer_7:ord_42` that is the order. */
+/** The part after the last colon, such as the order in `order:mer_7:ord_42`, stays whole if there is room. */
 function shortened(text: string, atMost: number): { readonly name: string; readonly whole: string } {
   const whole = oneLine(text, LONGEST);
   const letters = [...whole];

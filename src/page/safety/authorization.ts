@@ -83,7 +83,7 @@ export function createAuthorization(
   const { authorize, basic = [], bearer = [], unsafeOpen = false } = options;
   const logger = loggerOf(options.logger);
   const seldom = throttle();
-  // A text such as 'false', from an environment variable, would let everybody in.
+  // A text such as 'false', from an environment variable, would admit all visitors.
   if (typeof unsafeOpen !== 'boolean')
     assertOptions('unsafeOpen', unsafeOpen, OPEN, 'Set it to true, or to { name } with a name for all visitors.');
   const everybody = unsafeOpen

@@ -11,7 +11,12 @@ export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<Pa
     maxSize: maxBytes,
     // This is called with the context of this middleware.
     onError: (c) =>
-      frame.problem(c as PageContext, 413, 'Too large', `The form can be at most ${bytes(maxBytes)} in size.`),
+      frame.problem(
+        c as PageContext,
+        413,
+        'Too large',
+        `A form can have at most ${bytes(maxBytes)}. Nothing was done.`,
+      ),
   });
   return async (c, next) => {
     const { visitor } = frame.visitOf(c);

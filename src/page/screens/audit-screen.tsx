@@ -1,5 +1,6 @@
 import type { AuditFilter, AuditLine } from '../../inbox/operator/audit.ts';
 import { auditLines, noneInWords, dayBefore, dayOf, spanOfDay } from '../../ops/audit.ts';
+import { VIA_WORDS } from '../../ops/words/act-words.ts';
 import { number } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { hrefOf } from '../parts/filter-fields.ts';
@@ -9,11 +10,6 @@ import { LinkRow, pageBefore, pageLinks } from '../parts/list-query.tsx';
 import { DataTable, Notice } from '../parts/list-table.tsx';
 import { LongText, NO_REASON, StoredText, Time } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
-
-const VIA = { code: 'a program', cli: 'the command line', page: 'this page' } as const satisfies Record<
-  AuditLine['via'],
-  string
->;
 
 export async function auditScreen(visit: Visit): Promise<Screen> {
   const query = auditQuery(visit.url);
@@ -47,7 +43,7 @@ async function linesOf(query: AuditQuery, filter: AuditFilter, visit: Visit) {
           {noneInWords({ isFiltered, isFurther, next })}
           {!isFiltered &&
             !isFurther &&
-            ' Every action of an operator appears here, such as a rerun, a pause, a prune or an export.'}
+            ' The audit records each action of an operator, such as a rerun, a pause, a prune or an export.'}
         </Notice>
       ) : (
         <DataTable
@@ -65,7 +61,7 @@ async function linesOf(query: AuditQuery, filter: AuditFilter, visit: Visit) {
                   <a href={auditHref(visit.base, { ...query, actor })}>
                     <StoredText text={actor} atMost={60} />
                   </a>{' '}
-                  <span class="muted">through {VIA[via]}</span>
+                  <span class="muted">{VIA_WORDS[via]}</span>
                 </>
               ),
             ],
@@ -116,7 +112,7 @@ function auditHref(base: string, query: Pick<AuditQuery, 'actor' | 'day'>): stri
 
 function filterForm(query: AuditQuery, { base, now }: Visit) {
   const days = [
-    ['', 'Every day'],
+    ['', 'All days'],
     [dayOf(now), 'Today'],
     [dayBefore(now), 'Yesterday'],
   ] as const;
@@ -139,7 +135,7 @@ function filterForm(query: AuditQuery, { base, now }: Visit) {
             spellcheck={false}
           />
           <Field
-            label="On this day (UTC)"
+            label="Day (UTC)"
             type="date"
             name="day"
             value={query.filter === null ? '' : query.day}

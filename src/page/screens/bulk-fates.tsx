@@ -40,12 +40,12 @@ export function outcomePanel(
       )}
       {since !== null && (
         <p class="muted">
-          As of {shortTime(since, now)} UTC{hasFailed && '; a later count did not finish'}: {refresh}.
+          Counted at {shortTime(since, now)} UTC{hasFailed && '; a later count failed'}: {refresh}.
         </p>
       )}
       {!isWhole && (
         <p class="muted">
-          {hasFailed ? 'The last count did not finish' : 'Still counting'}: {refresh}.
+          {hasFailed ? 'The last count failed' : 'Still counting'}: {refresh}.
         </p>
       )}
     </Panel>
@@ -80,9 +80,9 @@ export function outcomeInShort({ id, act }: Bulk, found: OutcomeAtFirst | null, 
   );
 }
 
-/** A visitor waits so long for a count, which continues without them. */
+/** A visitor waits this long for a count. The count continues without them. */
 const WAIT_MS = 800;
-/** A count that takes longer than this is not repeated for ten times as long as it took. */
+/** A count that takes longer than this is repeated only after ten times its duration. */
 const FRESH_MS = 500;
 const REST = 10;
 const KEPT = 20;

@@ -95,7 +95,7 @@ async function factsOf(bulk: Bulk, visit: Visit): Promise<FactList> {
     cause !== null && ['their last error', <StoredText text={cause} />],
     act === 'rerun' && ['processed events', force ? 'also rerun' : 'not rerun'],
     ['by', <StoredText text={actor} />],
-    ['why', <Reason reason={reason} atMost={1_000} />],
+    ['reason', <Reason reason={reason} atMost={1_000} />],
     time('previewed', createdAt),
     time('began', startedAt),
     time(state === 'cancelled' ? 'cancelled' : 'ended', endedAt),
@@ -103,7 +103,7 @@ async function factsOf(bulk: Bulk, visit: Visit): Promise<FactList> {
   ];
 }
 
-/** The filter of a search: a fingerprint alone would be one of dead events. */
+/** The filter of a search: a fingerprint alone would find dead events. */
 function meantBy({ act, filter }: Bulk): EventFilter {
   return act === 'retry-now' ? { ...filter, retrying: true } : filter;
 }
@@ -230,7 +230,7 @@ async function samplesPanel(bulk: Bulk, visit: Visit) {
 const FROZEN = 'Events that began to match after the preview are not included.';
 const UNFIT = `Invalid events that do not fit the current schemas stay unchanged. ${FROZEN}`;
 
-const WHAT_COMES = {
+const EFFECTS = {
   rerun: `The events become pending, and their handlers run again. ${UNFIT}`,
   discard: `The events become discarded: no handler runs, but you can rerun them later. ${UNFIT}`,
   'retry-now':
@@ -246,7 +246,7 @@ function buttonFor({ act, total }: Bulk): string {
   return { rerun: `Rerun ${events}`, discard: `Discard ${events}`, 'retry-now': `Retry ${events} now` }[act];
 }
 
-/** The page offers no second run of such a bulk, because that would have its own rate. */
+/** The page does not offer a second run of such a bulk action, because that run would have its own rate. */
 function isUnderWay({ state, stopped }: Bulk): boolean {
   return state === 'running' && stopped === null;
 }
@@ -255,7 +255,7 @@ function isOperator({ visitor }: Visit): boolean {
   return visitor.role === 'operator';
 }
 
-/** What it will meet, how long it takes, and the button. */
+/** Obstacles, duration and the button. */
 async function previewPanel(bulk: Bulk, visit: Visit) {
   const { operated, now } = visit;
   const expected = await forecast(operated.inbox, bulk, now.getTime());
@@ -268,7 +268,7 @@ async function previewPanel(bulk: Bulk, visit: Visit) {
         <>
           {bulk.act !== 'discard' && (await heldUpWarning(visit, lanesOf(bulk)))}
           <ul id="expected">
-            <li>{WHAT_COMES[bulk.act]}</li>
+            <li>{EFFECTS[bulk.act]}</li>
             {remarks.map((remark) => remark !== null && <li>{remark}</li>)}
           </ul>
         </>
@@ -276,7 +276,7 @@ async function previewPanel(bulk: Bulk, visit: Visit) {
       {isOperator(visit) ? (
         <div class="act-row">
           {bulk.total > 0 && runForm(bulk, visit)}
-          {stopForm(bulk, visit, 'Cancel')}
+          {cancelForm(bulk, visit, 'Cancel')}
         </div>
       ) : (
         <p class="muted">{ONLY_OPERATORS}</p>
@@ -285,7 +285,7 @@ async function previewPanel(bulk: Bulk, visit: Visit) {
   );
 }
 
-const ONLY_OPERATORS = 'Only operators can run, pause or stop a bulk action.';
+const ONLY_OPERATORS = 'Only operators can run, pause or cancel a bulk action.';
 
 async function progressPanel(bulk: Bulk, visit: Visit) {
   const { act, counts, worked, total, startedAt } = bulk;
@@ -326,8 +326,8 @@ async function progressPanel(bulk: Bulk, visit: Visit) {
           ) : (
             rest > 0 && runForm(bulk, visit)
           )}
-          {stopForm(bulk, visit, 'Stop')}
-          <span class="muted">Stop leaves the remaining {plural(rest, 'event')} unchanged.</span>
+          {cancelForm(bulk, visit, 'Cancel the rest')}
+          <span class="muted">The remaining {plural(rest, 'event')} would stay unchanged.</span>
         </div>
       ) : (
         <p class="muted">{ONLY_OPERATORS}</p>
@@ -360,12 +360,12 @@ function runForm(bulk: Bulk, visit: Visit) {
   );
 }
 
-function stopForm(bulk: Bulk, visit: Visit, words: 'Cancel' | 'Stop') {
+function cancelForm(bulk: Bulk, visit: Visit, words: 'Cancel' | 'Cancel the rest') {
   return (
     <div id="cancel">
       <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label={words}>
         <button type="submit">
-          {words === 'Stop' && <Icon name="stop" />}
+          {words !== 'Cancel' && <Icon name="stop" />}
           {words}
         </button>
       </ActForm>

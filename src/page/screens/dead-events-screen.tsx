@@ -73,7 +73,7 @@ export async function deadEventsScreen(visit: Visit): Promise<Screen> {
               <Notice id="more">Only {number(lines.length)} groups are shown.</Notice>
             )}
             {by !== 'error' && dead.more && (
-              <Notice id="more">Only the {number(dead.count)} events that died last are counted.</Notice>
+              <Notice id="more">Only the {number(dead.count)} events that became dead last are counted.</Notice>
             )}
             {lineTable(view, lines)}
             {by === 'error' && mayExport(visit) && (
@@ -93,8 +93,8 @@ export async function deadEventsScreen(visit: Visit): Promise<Screen> {
             )}
             <p class="muted" id="intro">
               No handler runs for dead events unless {visitor.role === 'operator' ? 'you rerun' : 'an operator reruns'}{' '}
-              them. Errors of a group differ only in ids and numbers. The bars count deaths in each of the last 24
-              hours.
+              them. Errors of a group differ only in ids and numbers. Each bar counts the events that became dead in one
+              of the last 24 hours.
             </p>
           </>
         )}
@@ -222,7 +222,7 @@ function acknowledgementOf({ open, acknowledged }: NonNullable<DeadLine['group']
   return (
     <span class="note" title={reason === null ? undefined : oneLine(reason, 500)}>
       <Icon name={open ? 'rerun' : 'done'} />
-      {open ? `Open again: ${plural(count, 'event')} acknowledged by ` : 'Acknowledged by '}
+      {open ? `Reopened: ${plural(count, 'event')} acknowledged by ` : 'Acknowledged by '}
       <StoredText text={actor} atMost={60} /> <ShortTime at={at} now={now} />
       {link !== null && (
         <>
@@ -312,7 +312,7 @@ function acknowledging(visit: Visit, group: NonNullable<DeadLine['group']>, caus
   return (
     <ActForm visit={visit} to="/dead/acknowledge" label={`Acknowledge: ${cause}`} hidden={hidden}>
       <ReasonField />
-      <Field label="Link to a runbook or a ticket" type="url" name="link" maxlength={1_000} placeholder="https://" />
+      <Field label="Link to a runbook or ticket" type="url" name="link" maxlength={1_000} placeholder="https://" />
       <button type="submit">
         <Icon name="done" />
         Acknowledge
@@ -389,5 +389,5 @@ function retryTable(visit: Visit, groups: readonly RetryGroup[]) {
 
 function lately({ recent }: Pick<DeadLine, 'recent'>) {
   const died = recent.reduce((sum, count) => sum + count, 0);
-  return <Sparkline counts={recent} label={`${plural(died, 'event')} in ${DAY}`} />;
+  return <Sparkline counts={recent} label={`${plural(died, 'event')} became dead in ${DAY}`} />;
 }

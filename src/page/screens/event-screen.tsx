@@ -29,7 +29,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
       current: '/events',
       content: (
         <p class="notice">
-          The inbox has no event with the id <StoredText text={key.id} atMost={255} />.{' '}
+          The inbox has no event with the id <StoredText text={key.id} atMost={255} />. Check the endpoint and the id.{' '}
           <a href={`${base}/events`}>All events</a>
         </p>
       ),
@@ -97,7 +97,7 @@ function headingOf(summary: EventSummary) {
   );
 }
 
-/** In `order:mer_7:ord_42` that is the order. */
+/** The last part of `order:mer_7:ord_42` is the order. */
 function ownName(entity: string): string {
   return entity.slice(entity.lastIndexOf(':') + 1) || entity;
 }

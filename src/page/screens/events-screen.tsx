@@ -56,7 +56,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
           <>
             {acts !== null && actsOnAll(visit, filter, acts)}
             <div id="live" data-list>
-              {/* With room for the script's note about new events, so that nothing moves. */}
+              {/* Room for the script's button for new events, so that nothing moves. */}
               <p class="tally" id="tally">
                 <span id="count">{counted(listed.count)}</span> <span id="new-rows" role="status" />
               </p>
@@ -71,7 +71,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
   };
 }
 
-/** `null` if the page offers no action, or nothing matches. */
+/** `null` if the page offers no action, or no event matches. */
 async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<Act, ActedOn>> | null> {
   const { listed, isFurther, isNoneYet } = listing;
   const isNone = listed?.events.length === 0 && listed.next === null && (!isFurther || isNoneYet);
@@ -129,7 +129,7 @@ function onward({ events, next, nextAt, examined, looked, limit }: Listed, url: 
         </span>
       )}
       <a href={query} rel="next">
-        {cut ? 'Search further' : 'Next'}
+        {cut ? 'Search further' : 'Next page'}
       </a>
     </p>
   );

@@ -11,7 +11,7 @@ import { Listed, listedName, StoredText } from '../parts/text.tsx';
 import { WaitInBrief } from '../parts/waiting.tsx';
 import type { Visit } from '../visit.ts';
 
-/** Columns that are left out if no event shown has them. */
+/** Columns that the list omits if they are empty for every event shown. */
 const SELDOM: Readonly<Record<string, (event: EventSummary) => boolean>> = {
   endpoint: ({ endpoint }) => endpoint !== 'default',
   waits: ({ state }) => state === 'pending',
@@ -29,7 +29,7 @@ interface TableParts {
   readonly order: SearchOrder | null;
 }
 
-/** Every row has all columns, so that rows which come later fit in. */
+/** Every row has all columns, so that rows that the script adds later fit. */
 export function EventsTable({ events, waits, visit, order }: TableParts) {
   const { base, now, visitor } = visit;
   const without = Object.entries(SELDOM).flatMap(([column, has]) => (events.some(has) ? [] : [column]));
@@ -52,10 +52,10 @@ export function EventsTable({ events, waits, visit, order }: TableParts) {
           {head('id')}
           {head('endpoint', 'endpoint')}
           {head('state')}
-          {head('waiting for', 'waits')}
+          {head('waiting', 'waits')}
           {head('entity ', 'about')}
           {sortedHead('received', order, order === 'newest' ? 'oldest' : 'newest', visit)}
-          {head('sent again', 'again')}
+          {head('redelivered', 'again')}
           {head('attempts', 'attempts')}
           {sortedHead('died', order, 'failed', visit)}
           {head('last error', 'error')}
@@ -150,7 +150,7 @@ function cellsOf(event: EventSummary, wait: Wait | null, base: string, now: Date
   };
 }
 
-/** By its own id; the whole name has the kind and the merchant. */
+/** Shows the entity by its own id; the whole name also has the kind and the merchant. */
 function EntityLink({ href, entity }: { readonly href: string; readonly entity: string }) {
   const own = idsIn(entity).join(' ');
   const text = own === '' ? entity : own;

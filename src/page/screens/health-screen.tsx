@@ -134,8 +134,8 @@ function standingOf(
           `${bounded(pending)} pending (${bounded(retrying)} of them waiting for a retry), ${bounded(processing)} being ` +
             `processed, ${bounded(dead)} dead`,
         ],
-        ['response time, last hour', times(answerMs, plural(answerMs.count, 'delivery', 'deliveries')) + service],
-        ['handler time, last hour', times(handlerMs, plural(handlerMs.count, 'run'))],
+        ['response latency, last hour', times(answerMs, plural(answerMs.count, 'delivery', 'deliveries')) + service],
+        ['handler duration, last hour', times(handlerMs, plural(handlerMs.count, 'run'))],
         [
           'rejected, last hour',
           <>

@@ -74,7 +74,7 @@ function extentTimes({ first, last }: Extent, now: Date) {
   );
 }
 
-/** @param beside - a time before it; a day is written once */
+/** @param beside - the time shown before it: both show their day only once */
 function timeOf(at: Date, now: Date, beside = now) {
   const isSameDay = at.toISOString().slice(0, 10) === beside.toISOString().slice(0, 10);
   return (
@@ -84,7 +84,7 @@ function timeOf(at: Date, now: Date, beside = now) {
   );
 }
 
-/** A bar an hour, for the last day. */
+/** One bar per hour of the last day. */
 function lastDay(counts: readonly number[] | null) {
   const most = Math.max(0, ...(counts ?? []));
   if (counts === null || most === 0) return <span class="hours" />;
@@ -99,7 +99,7 @@ function lastDay(counts: readonly number[] | null) {
 interface Line {
   readonly head: Child;
   readonly rest: Child | null;
-  /** what the count counts */
+  /** the unit of the count */
   readonly of: string;
   readonly button: Child;
 }
@@ -139,7 +139,7 @@ function lineOf(trouble: Trouble, visit: Visit, ignoredSince: Date): Line {
     }
     case 'more dead': {
       const { groups } = trouble;
-      const head = groups === 0 ? 'Events are dead' : `and ${plural(groups, 'more group')}`;
+      const head = groups === 0 ? 'Events are dead' : `${plural(groups, 'more group')} of dead events`;
       return { head: <a href={`${base}/dead`}>{head}</a>, rest: null, of: 'dead', button: go(`${base}/dead`, 'Show') };
     }
     case 'alarm':
@@ -217,7 +217,7 @@ function lineOf(trouble: Trouble, visit: Visit, ignoredSince: Date): Line {
     }
     case 'more paused': {
       const href = `${base}/paused`;
-      const head = <a href={href}>and {plural(trouble.count, 'more paused type')}</a>;
+      const head = <a href={href}>{plural(trouble.count, 'more paused type')}</a>;
       return { head, rest: null, of: '', button: go(href, 'Show') };
     }
   }
@@ -231,7 +231,7 @@ function go(href: string, words: string) {
   );
 }
 
-/** A warning is one or two sentences; what comes first says enough. */
+/** A warning has one or two sentences. Its first clause is the headline. */
 function halves(text: string): Pick<Line, 'head' | 'rest'> {
   const at = /[;.] |\.$/.exec(text)?.index ?? text.length;
   return { head: <StoredText text={text.slice(0, at)} />, rest: <StoredText text={text.slice(at)} atMost={300} /> };

@@ -7,7 +7,7 @@ import { type Changes, failingMore, type SinceRelease, type TypeChange } from '.
 import type { Warning } from '../../ops/health.ts';
 import type { Waiters } from './stuck-events.ts';
 
-/** A problem that the overview shows, in a line. */
+/** A problem. The overview shows each in one line. */
 export type Trouble =
   | { readonly what: 'dead'; readonly group: DeadGroup }
   /** `groups` is 0 for dead events that are in no group */
@@ -20,7 +20,7 @@ export type Trouble =
   | { readonly what: 'paused'; readonly pause: Pause }
   | { readonly what: 'more paused'; readonly count: number };
 
-/** Events are lost, are retried, or wait because somebody paused their type. */
+/** Events are lost, are retried, or wait because an operator paused their type. */
 export type Level = 'loss' | 'retry' | 'paused';
 const LEVELS: readonly Level[] = ['loss', 'retry', 'paused'];
 
@@ -98,7 +98,7 @@ export interface Extent {
   readonly count: Gauge | null;
   readonly first: Date | null;
   readonly last: Date | null;
-  /** how many in each hour of the last day, oldest first */
+  /** the count of each hour of the last day, oldest first */
   readonly recent: readonly number[] | null;
 }
 

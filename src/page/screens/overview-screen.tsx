@@ -26,7 +26,7 @@ import { IncidentList } from './incident-list.tsx';
 import { beginningOf, extentOf, levelOf, troublesOf } from './incidents.ts';
 import { findStuck } from './stuck-events.ts';
 
-/** Incidents are those of the last day, whatever span the charts show. */
+/** Shows the incidents of the last day, whatever span the charts show. */
 export async function overviewScreen(visit: Visit): Promise<Screen> {
   const { now, url, operated } = visit;
   const { inbox } = operated;
@@ -118,7 +118,7 @@ function vital({ base, now }: Visit, figures: Stats, warnings: readonly Warning[
   );
 }
 
-/** Live, so each step is marked when it is done. */
+/** Live updates mark each step when it is done. */
 function firstSteps({ base }: Visit, { processing, totals }: Stats) {
   const isStarted = processing.processors.length > 0;
   const step = (isDone: boolean, title: string, more: Child) => (
@@ -139,14 +139,16 @@ function firstSteps({ base }: Visit, { processing, totals }: Stats) {
         )}
         {step(
           totals.rejected > 0,
-          'Register its URL at the Commerce Ordering Service.',
+          'Register its URL in the dashboard of the Commerce Ordering Service.',
           totals.rejected > 0 ? (
             <p>
               <a href={`${base}/rejected`}>{plural(totals.rejected, 'delivery', 'deliveries')}</a> arrived and{' '}
               {totals.rejected === 1 ? 'was' : 'were'} rejected.
             </p>
           ) : (
-            <p class="muted">Use the address of the route that you gave to hookbox, and the same signing secret.</p>
+            <p class="muted">
+              Use the public URL of your webhook route. Give hookbox the signing secret that the dashboard shows.
+            </p>
           ),
         )}
         {step(
@@ -165,7 +167,7 @@ function firstSteps({ base }: Visit, { processing, totals }: Stats) {
 function tiles({ base, now }: Visit, { now: standing }: Stats, counts: SpanCounts, range: Range) {
   const { totals, redeliveryRate, since, until } = counts;
   const span = range.isLast ? { since } : { since, until };
-  const inSpan = range.isLast ? `in ${range.label}` : 'in this time';
+  const inSpan = range.isLast ? `in ${range.label}` : 'in this period';
   const { oldestPending: oldest, dead, pending, processing, retrying } = standing;
   const tile = (id: string, name: string, figure: string, href: string, more: Child) => (
     <li class="tile" id={`tile-${id}`}>
@@ -225,7 +227,7 @@ export function TypeChanges({
       ) : (
         <>
           <p id="verdict">{verdict(types)}</p>
-          {/* The worst come first, so the others are folded away. */}
+          {/* The worst types come first, and the others are folded. */}
           {typeTable(types.slice(0, SHOWN), `Handler runs ${spans}. Durations are upper bounds.`)}
           {rest > 0 && (
             <details id="other-types">

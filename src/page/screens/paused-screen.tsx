@@ -79,7 +79,7 @@ function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: 
   );
 }
 
-/** Outside of `#live`, so that the text that somebody types stays. */
+/** Outside of `#live`, so that an update does not replace a text that is being typed. */
 function pauseForm(named: readonly string[], visit: Visit) {
   const { searchParams } = visit.url;
   const [usual = 'default'] = named.length === 1 ? named : [];

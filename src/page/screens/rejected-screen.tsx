@@ -9,7 +9,7 @@ import type { Screen, Visit } from '../visit.ts';
 import { DataTable, Panel } from '../parts/list-table.tsx';
 
 const SHOWN = 100;
-/** The inbox keeps so many lines; those of one reason may be anywhere among them. */
+/** The inbox keeps this many lines; the lines of one reason may be anywhere among them. */
 const KEPT = 1_000;
 
 export async function rejectedScreen(visit: Visit): Promise<Screen> {
@@ -27,8 +27,8 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
     content: (
       <>
         <p>
-          Rejected deliveries are not stored. hookbox records the size and hash of a body, never the body or signature.
-          Similar deliveries share a line. The latest thousand lines are kept.
+          hookbox does not store rejected deliveries. It records the size and hash of a body, never the body or
+          signature. Similar deliveries share a line. The latest 1,000 lines are kept.
         </p>
         <Ranges current={range} kept={only === null ? {} : { reason: only }} />
         <div id="live">

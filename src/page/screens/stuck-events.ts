@@ -10,7 +10,7 @@ import { listed, plural } from '../../ops/words/format.ts';
 /** Processors take pending events within a second or two. */
 const SOON_MS = 60_000;
 const LOOKED_AT = 200;
-/** of the oldest, of those that nothing else explains, and of those that have failed */
+/** of the oldest, of the unexplained, and of the failed events each */
 const ASKED = 5;
 const LANES_ASKED = 12;
 
@@ -34,16 +34,16 @@ export interface Waiters {
 export interface Stuck {
   readonly waiting: readonly Waiting[];
   readonly causes: ReadonlyMap<Waiting, Cause>;
-  /** those that wait because of their type, which the page shows elsewhere */
+  /** waiting because of their type, which the page shows elsewhere */
   readonly reported: ReadonlySet<Waiting>;
-  /** wait for more than their next attempt */
+  /** waiting for more than their next attempt */
   readonly blocked: Waiters;
-  /** have failed, are retried, and hold up nothing */
+  /** failed and retried, without events behind them */
   readonly retries: Waiters;
   readonly more: boolean;
 }
 
-/** Among thousands of pending events, looks at the newest, the oldest, and those that have failed. */
+/** Among thousands of pending events, examines the newest, the oldest, and the failed ones. */
 export async function findStuck(
   inbox: AnyInbox,
   oldest: readonly EventKey[],
@@ -100,7 +100,7 @@ function isTold({ oldest }: Waiting, cause: Cause | undefined, reported: Readonl
   return OF_A_LANE.has(wait?.reason) && reported.has(laneOf(event));
 }
 
-const GOES_ON: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['later', 'next', 'rate', 'running']);
+const PROGRESSES: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['later', 'next', 'rate', 'running']);
 
 /** Without a cause, other events of its type decide. */
 function isTriedAgain(
@@ -110,7 +110,7 @@ function isTriedAgain(
 ): boolean {
   if (!hasFailed || count > 1) return false;
   if (cause === undefined) return !held.has(laneOf(oldest));
-  return GOES_ON.has(cause.wait?.reason) && heldUpBy(cause).count === 0;
+  return PROGRESSES.has(cause.wait?.reason) && heldUpBy(cause).count === 0;
 }
 
 const OF_A_LANE: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['paused', 'no processor']);

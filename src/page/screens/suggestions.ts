@@ -10,29 +10,29 @@ import { LINE_NAMES, readQueryLine, valueText } from '../parts/query-line.ts';
 import type { Visit } from '../visit.ts';
 import { namesShown } from './listing.ts';
 
-/** A way to go on with the line in the search box. */
+/** A possible continuation of the line in the search box. */
 export interface LineSuggestion {
   /** the whole line, if this suggestion is chosen */
   readonly line: string;
   readonly name: string;
   readonly detail: string;
-  /** whether the line can be searched for as it is then */
+  /** whether the chosen line is complete, so that the search can start */
   readonly isWhole: boolean;
 }
 
 const MOST = 8;
 const LONGEST_LINE = 1_000;
-/** Fewer letters begin too many names. */
+/** Too many names begin with fewer letters. */
 const FEWEST_LETTERS = 3;
 const DAY_MS = 24 * 60 * 60_000;
 const NEWEST = 200;
 const FRESH_MS = 10_000;
 
-/** What the names mean, in the order of their use. */
+/** The meaning of each name, the most used first. */
 const MEANINGS: Readonly<Record<string, string>> = {
   state: 'pending, processing, processed, dead, ignored or discarded',
-  type: 'the type of the event',
-  endpoint: 'the endpoint that received it',
+  type: 'the type of an event',
+  endpoint: 'the endpoint of an event',
   entity: 'an order, a cart or a product',
   merchant: 'the merchant',
   error: 'text in the last error',
@@ -48,7 +48,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   id: 'the exact id of an event',
   text: 'text in ids, types, entities and errors',
   group: 'a group of dead events',
-  'ignored-since': 'ignored since, as no processor handled it',
+  'ignored-since': 'ignored since (no processor handled it)',
   bulk: 'the number of a bulk action',
 };
 
@@ -153,7 +153,7 @@ interface Seen {
 
 const lately = new WeakMap<AnyInbox, { readonly until: number; readonly seen: Promise<Seen> }>();
 
-/** Kept for some seconds, as somebody types. */
+/** Kept for some seconds, while a visitor types. */
 async function seenIn({ lasting, now }: Visit): Promise<Seen> {
   const known = lately.get(lasting);
   if (known !== undefined && performance.now() < known.until) return known.seen;

@@ -179,7 +179,7 @@ describe('answer latency', () => {
 
   test('says in words how long answers took, and when they took too long', () => {
     expect(textIn(html, 'latency-description')).toBe(
-      'Of 30 answers, half took at most 10 ms and 99% over 60 s. 1 of 4 steps had a p99 above 10 s.',
+      'Of 30 responses, half took at most 10 ms and 99% over 60 s. 1 of 4 steps had a p99 above 10 s.',
     );
   });
 

@@ -111,7 +111,7 @@ describe('the list', () => {
 
   test.for([
     ['/events', 'No events found.'],
-    ['/events?before=7', 'No older events found. Back to the start'],
+    ['/events?before=7', 'No older events found. First page'],
     ['/events?before=x', 'No events found.'],
     ['/events?before=-1', 'No events found.'],
     ['/events?before=99999999999999999999', 'No events found.'],

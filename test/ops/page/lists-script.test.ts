@@ -98,7 +98,7 @@ test('a search goes on by itself to the end of the file; it can be stopped, and 
   await page.goto(`${origin}/ops/events?error=down`);
   await page.locator('tr[data-event="default/evt_900"]').waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
-  await page.locator('#looked', { hasText: '300 events searched, 1 found. Stopped.' }).waitFor();
+  await page.locator('#looked', { hasText: '300 events searched, 1 found. Search stopped.' }).waitFor();
   gates.get(700)?.resolve();
   expect(page.url()).toBe(`${origin}/ops/events?error=down`);
 
@@ -208,7 +208,7 @@ test('views are kept by name in the browser, as their URLs', async () => {
   await views.locator('summary').click();
   expect(await views.getByRole('link').getAttribute('aria-current')).toBe('true');
   await views.getByRole('button', { name: 'Remove the view <b>Dead</b> orders' }).click();
-  await views.getByText('This browser keeps no view yet').waitFor();
+  await views.getByText('No saved views yet').waitFor();
 });
 
 test('a row is a link as a whole, but for its box', async () => {

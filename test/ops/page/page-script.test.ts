@@ -91,7 +91,7 @@ test('a form goes with what is shown until somebody opens it', async () => {
   await discardEvents(inbox, [event], { actor: 'grace' });
   await page.locator('h1 .state-discarded').waitFor();
   expect(await asked()).toBe('discarded');
-  await page.getByRole('button', { name: 'Rerun', exact: true }).click();
+  await page.getByRole('button', { name: 'Rerun…', exact: true }).click();
   await rerunEvents(inbox, [event], { actor: 'grace' });
   await handleAgain(inbox, FAILED, orderEvent('evt_1', { order: 'evt_1' }));
   await page.locator('h1 .state-dead').waitFor();
@@ -105,7 +105,7 @@ test('r goes to no button that does something else', async () => {
   const { page, inbox, origin } = await opened();
   await store(inbox, orderEvent('evt_1'));
   await page.goto(`${origin}/ops/events/default/evt_1`);
-  await page.getByRole('button', { name: 'Discard', exact: true }).focus();
+  await page.getByRole('button', { name: 'Discard…', exact: true }).focus();
   await page.keyboard.press('Enter');
   await page.keyboard.press('r');
   expect(await asks(page, 'document.activeElement.textContent')).toBe('Cancel');
@@ -117,7 +117,7 @@ test('d goes to where a discard is confirmed, and no further; a click there lead
   await page.keyboard.press('d');
   expect(await asks(page, IN_REASON_OF)).toBe('Discard this event');
   await page.reload();
-  await page.getByRole('button', { name: 'Discard', exact: true }).click();
+  await page.getByRole('button', { name: 'Discard…', exact: true }).click();
   await page.locator('#discard input[name=reason]:focus').waitFor();
 
   await page.goto(`${origin}/ops/dead`);

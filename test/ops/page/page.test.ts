@@ -184,7 +184,7 @@ describe('who is let in', () => {
       const answer = await get(path, {});
       expect([answer.status, answer.headers.get('www-authenticate')], path).toEqual([403, null]);
       expect(textOf(await answer.text()), path).toBe(
-        'Not allowed Not allowed Your account has no access to this page.',
+        'Not allowed Not allowed Your account has no access to this page. Ask an administrator of your application for access.',
       );
     }
   });

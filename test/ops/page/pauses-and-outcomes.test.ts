@@ -112,7 +112,7 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   });
   expect(resumed.headers.get('location')).toContain('done=resumed');
   expect(await says('/audit', 'audit')).toMatch(
-    /resume ada through this page .*order\.created.* the till is back .*pause ada through this page .* the till is down$/,
+    /resume ada on the page .*order\.created.* the till is back .*pause ada on the page .* the till is down$/,
   );
   expect(await says('/paused', 'none')).toBe('No types are paused.');
   expect(await html('')).not.toContain('id="paused"');

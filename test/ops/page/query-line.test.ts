@@ -25,12 +25,15 @@ test.for([
 
 test.for([
   ['sate:dead', 'Unknown filter sate. Did you mean state? To search for it as text, put it in quotes.'],
-  ['state: dead', 'state has no value. Write it right after the colon, or put the whole text in quotes.'],
+  [
+    'state: dead',
+    'state has no value. Write the value right after the colon. To search for it as text, put it in quotes.',
+  ],
   [
     'body.data.total:',
-    'body.data.total has no value. Write it right after the colon, or put the whole text in quotes.',
+    'body.data.total has no value. Write the value right after the colon. To search for it as text, put it in quotes.',
   ],
-  ['error:"timed out', 'The quote after error: does not end.'],
+  ['error:"timed out', 'The quote after error: has no end. Add a quote at the end of the value.'],
 ] as const)('%s is not understood', ([line, said]) => {
   expect(readQueryLine(line).problems).toEqual([said]);
 });

@@ -42,8 +42,8 @@ test('acts on single events and prunes can be read in the audit', async () => {
   const settledBefore = new Date(Date.now() + 1_000);
   await pruneEvents(inbox, { settledBefore, states: ['discarded'] }, ADA);
   const html = await htmlOf(await auditScreen(visitTo(inbox)));
-  expect(textOf(html)).toMatch(/prune ada through this page .*settled before .+ UTC state discarded.* 1 pruned/);
-  expect(textOf(html)).toMatch(/discard ada through this page endpoint default events evt_1 1 done/);
+  expect(textOf(html)).toMatch(/prune ada on the page .*settled before .+ UTC state discarded.* 1 pruned/);
+  expect(textOf(html)).toMatch(/discard ada on the page endpoint default events evt_1 1 done/);
 });
 
 test('a bar of what died or failed leads to as many events as it counts', async () => {

@@ -44,8 +44,8 @@ test.for([
   [
     'first-steps',
     'Waiting for the first event Start your receiver. Call receiver.start() in your application, and run it. ' +
-      'Register its URL at the Commerce Ordering Service. Use the address of the route that you gave to hookbox, and ' +
-      'the same signing secret. Send an event. Place an order, or send a signed test event. This page shows the event ' +
+      'Register its URL in the dashboard of the Commerce Ordering Service. Use the public URL of your webhook route. ' +
+      'Give hookbox the signing secret that the dashboard shows. Send an event. Place an order, or send a signed test event. This page shows the event ' +
       'when it arrives. npx hookbox trigger order.created --to http://localhost:3000/webhooks Copy',
     overviewScreen,
   ],
@@ -59,7 +59,7 @@ test.for([
   ],
   [
     'none',
-    'No entries yet. Every action of an operator appears here, such as a rerun, a pause, a prune or an export.',
+    'No entries yet. The audit records each action of an operator, such as a rerun, a pause, a prune or an export.',
     auditScreen,
   ],
   ['ready', 'Ready: a test write just succeeded.', healthScreen],
@@ -239,7 +239,7 @@ describe('Dead events', () => {
       'TypeError: Cannot read properties of undefined 10,000+ 03:29 Show newest event: 03:29',
     );
     expect(row).toContain('title="2026-03-14 03:29:07 UTC (30 min ago)"');
-    expect(row).toContain('aria-label="12 events in the last 24 hours"');
+    expect(row).toContain('aria-label="12 events became dead in the last 24 hours"');
     const exported = '/ops/maintenance/export?state=dead&fingerprint=0123456789abcdef';
     expect(hrefsIn(row)).toEqual([
       '/ops/events?state=dead&fingerprint=0123456789abcdef',
@@ -510,7 +510,7 @@ describe('Bulk actions', () => {
     const bar = tagsOf(progress).find(({ name }) => name === 'progress');
     expect(bar?.attributes).toMatchObject({ max: '128', value: '32' });
     expect(routesIn(html)).toEqual(['pause', 'cancel']);
-    expect(textIn(html, 'acts')).toBe('Pause Stop Stop leaves the remaining 96 events unchanged.');
+    expect(textIn(html, 'acts')).toBe('Pause Cancel the rest The remaining 96 events would stay unchanged.');
   });
 
   test.each([
@@ -581,7 +581,7 @@ describe('Audit', () => {
   test('a line says who did what, through what, to what, with what outcome and why', async () => {
     const html = await auditHtml();
     expect(textIn(html, 'audit-12')).toBe(
-      '2026-03-14 03:49:07 UTC (10 min ago) rerun grace@shop-1 through the command line ' +
+      '2026-03-14 03:49:07 UTC (10 min ago) rerun grace@shop-1 on the command line ' +
         'endpoint default events evt_1, evt 2/3 1 done, 1 not needed the tax service is back',
     );
     expect(hrefsIn(partOf(html, 'audit-12'))).toEqual([
@@ -655,7 +655,7 @@ describe('Audit', () => {
     ['a text', 'what a text'],
     [{ unheard: { of: null } }, 'unheard all events'],
   ] as const)('what it was about is readable: %j', async ([filter, words]) => {
-    expect(textIn(await auditHtml({}, filter), 'audit-12')).toContain(`through the command line ${words} 1 done`);
+    expect(textIn(await auditHtml({}, filter), 'audit-12')).toContain(`on the command line ${words} 1 done`);
   });
 
   test('does not tell the values of masked fields that somebody searched for elsewhere', async () => {
