@@ -8,8 +8,8 @@ import { operationsOf } from './operations-of.ts';
 const OPTIONS: RulesFor<AcknowledgeOptions> = { link: true, count: whole(0) };
 
 /**
- * Acknowledges a group of dead events: operators know its cause, so the group no longer heads the overview. Its events
- * stay dead. `by.reason` is the operator's note. The group is open again when another event becomes dead in it, for example
+ * Acknowledges a group of dead events: operators know its cause, so the overview no longer shows the group. Its events
+ * stay dead. `by.reason` is the operator's note. The group reopens when another of its events becomes dead, for example
  * after a rerun; pruning and successful reruns keep it acknowledged. A second acknowledgement replaces the first.
  *
  * @param fingerprint - of the group, as `deadGroups` returns it
@@ -38,7 +38,7 @@ export async function acknowledgeGroup(
 }
 
 /**
- * Removes the acknowledgement of a group of dead events, so that the group is open again.
+ * Removes the acknowledgement of a group of dead events, and so reopens the group.
  *
  * @returns the acknowledgement that was removed, or `null` if there was none
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`

@@ -49,7 +49,7 @@ const WORTH_TELLING_MS = 1_000;
 
 export function againInWords({ act, breakdown: { again = 0 } }: Pick<Bulk, 'act' | 'breakdown'>): string | null {
   if (act !== 'rerun' || again === 0) return null;
-  return `${again === 1 ? '1 of these events was' : `${number(again)} of these events were`} rerun before, and died again.`;
+  return `${again === 1 ? '1 of these events was' : `${number(again)} of these events were`} rerun before, and became dead again.`;
 }
 
 export function actingInWords({ actMs }: Forecast): string | null {

@@ -119,9 +119,9 @@ describe('hookbox events show', () => {
     expect(dead.stdout).not.toMatch(STEERING);
     expect(dead.stdout).toMatch(/^evt_hostile {2}order\.created {2}dead \(failed\)\n/);
     expect(dead.stdout).toMatch(
-      /delivered and stored\n.*attempt 1 failed after 1 ms: TypeError: .*second line\n +at handle \(\/shop\/handlers\.js:7:3\)\n.* {2}dead\n/,
+      /received and stored\n.*attempt 1 failed after 1 ms: TypeError: .*second line\n +at handle \(\/shop\/handlers\.js:7:3\)\n.* {2}dead\n/,
     );
-    expect(exact.stdout).toMatch(/delivered again\n[^]*delivered with a different body\n/);
+    expect(exact.stdout).toMatch(/redelivered\n[^]*redelivered with a different body \(conflict\)\n/);
     expect(exact.stdout).toContain(
       '    "total": 12.50,\n    "big": 12345678901234567890,\n    "name": "T\\u00e9a",\n    "name": "Tea",\n',
     );
@@ -268,7 +268,7 @@ describe('the group of a dead event', () => {
 it('the timeline says of redeliveries that are not known one by one that they are from there on', () => {
   const at = new Date('2026-01-01T00:00:00Z');
   expect(timelineLines([{ what: 'redeliveries', at, count: 1_234 }])).toEqual([
-    expect.stringMatching(/delivered again 1,234 times after this, in addition to the redeliveries listed below$/),
+    expect.stringMatching(/redelivered 1,234 times after this, in addition to the redeliveries listed below$/),
   ]);
 });
 

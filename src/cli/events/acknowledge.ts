@@ -23,7 +23,7 @@ export async function acknowledge(group: string, options: AcknowledgeOptions): P
   if (json) printJson(acknowledgement);
   else print(`Acknowledged ${plural(acknowledgement.count, 'dead event')} of the group ${oneLine(group)}.`);
   const reopening = ['hookbox events reopen', quoted(group), ...neededInbox(options)].join(' ');
-  tell(`The group is open again when another event becomes dead in it. To open it now: ${reopening}`);
+  tell(`The group reopens when another of its events becomes dead. To reopen it now: ${reopening}`);
   return EXIT.ok;
 }
 
@@ -35,6 +35,6 @@ export async function reopen(group: string, options: InboxOptions & ByOptions): 
     return EXIT.notFound;
   }
   if (options.json === true) printJson(removed);
-  else print(`The group ${oneLine(group)} is open again.`);
+  else print(`The group ${oneLine(group)} is reopened.`);
   return EXIT.ok;
 }

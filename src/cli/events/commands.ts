@@ -176,7 +176,7 @@ const commands: CommandTable = {
   }),
 
   replay: {
-    description: 'send one stored event to an address, with a new signature, and print the answer',
+    description: 'send one stored event to an address, with a new signature, and print the response',
     examples: ['hookbox events replay evt_1 --to http://localhost:4000/webhooks'],
     argument: ['<event-id>', 'the id of the event, full or shortened (evt_…wYb2)'],
     options: [
@@ -187,7 +187,7 @@ const commands: CommandTable = {
       withInbox(),
     ],
     notes: ['The event in the inbox does not change. To send many events, use hookbox replay.'],
-    exitCodes: { 0: 'the answer was a 2xx', 1: 'the event was not accepted', 4: 'the event is unknown' },
+    exitCodes: { 0: 'the response was a 2xx', 1: 'the event was not accepted', 4: 'the event is unknown' },
     run: async () => (await import('./replay.ts')).replay,
   },
 
@@ -223,8 +223,8 @@ const commands: CommandTable = {
     argument: ['<group>', 'the group, as listed by "events list --groups"'],
     options: [GROUP.act, ['--link <url>', 'the web address of a runbook or a ticket'], withBy, withInbox()],
     notes: [
-      'The events stay dead, and the group no longer heads the overview. It is open again when another event becomes ' +
-        'dead in it.',
+      'The events stay dead, and the overview no longer shows the group. The group reopens when another of its events ' +
+        'becomes dead.',
     ],
     exitCodes: { 0: 'the group is acknowledged', 4: 'no dead event belongs to the group' },
     run: async () => (await import('./acknowledge.ts')).acknowledge,
@@ -235,7 +235,7 @@ const commands: CommandTable = {
     examples: ['hookbox events reopen 5f3a9c0d1b2e4f67'],
     argument: ['<group>', 'the group, as listed by "events list --groups"'],
     options: [GROUP.act, withBy, withInbox()],
-    exitCodes: { 0: 'the group is open again', 4: 'the group was not acknowledged' },
+    exitCodes: { 0: 'the group is reopened', 4: 'the group was not acknowledged' },
     run: async () => (await import('./acknowledge.ts')).reopen,
   },
 

@@ -158,15 +158,13 @@ export function timelineLines(timeline: readonly TimelineEntry[], now = new Date
 function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttempts): readonly string[] {
   switch (entry.what) {
     case 'stored':
-      return ['delivered and stored'];
+      return ['received and stored'];
     case 'redelivered':
-      return ['delivered again'];
+      return ['redelivered'];
     case 'redeliveries':
-      return [
-        `delivered again ${plural(entry.count, 'time')} after this, in addition to the redeliveries listed below`,
-      ];
+      return [`redelivered ${plural(entry.count, 'time')} after this, in addition to the redeliveries listed below`];
     case 'conflict':
-      return [styled('yellow', 'delivered with a different body')];
+      return [styled('yellow', 'redelivered with a different body (conflict)')];
     case 'act': {
       const { act, actor, via, reason, bulk } = entry.act;
       const part = bulk === null ? '' : ` in bulk action ${bulk}`;

@@ -68,7 +68,7 @@ export interface DeadGroup {
   readonly types: Readonly<Record<string, number>>;
   /** `false` if an operator acknowledged the group and no event has died in it since. */
   readonly open: boolean;
-  /** The last acknowledgement, also of a group that is open again. */
+  /** The last acknowledgement, also of a group that has reopened. */
   readonly acknowledged: Acknowledgement | null;
 }
 

@@ -24,9 +24,9 @@ export interface StoredAcknowledgement extends GroupSize, Pick<Acknowledgement, 
 }
 
 /**
- * A group is open again once an event has become dead in it after the last one that was acknowledged, so a rerun that
- * fails opens it, and a rerun that succeeds or a prune does not. An import, or a clock that was set back, may add older
- * deaths: these make the count larger.
+ * A group reopens when an event of it becomes dead after the last acknowledged one. So a rerun that fails reopens it, but
+ * a rerun that succeeds or a prune does not. After an import, or with a clock that was set back, the newest dead event may
+ * be older than the acknowledgement, so a larger count also reopens the group.
  */
 export function isOpen(group: GroupSize, known: GroupSize | null): boolean {
   return known === null || group.lastMs > known.lastMs || group.count > known.count;

@@ -219,7 +219,7 @@ function factsOf({ base, now }: Visit, { summary, event }: EventHistory): FactLi
       (redeliveries === 0 ? 'never' : plural(redeliveries, 'time')) +
         (conflicts > 0 ? `; ${number(conflicts)} with a different body (conflicts)` : ''),
     ],
-    ['signature', summary.verified ? 'verified' : 'not checked'],
+    ['signature', summary.verified ? 'verified' : 'not verified'],
     ['body', event.body === null ? bodyGone(event) : bytes(event.body.byteLength)],
     fingerprint !== null && [
       'group',

@@ -38,7 +38,7 @@ export function timelineOf({ timeline, summary }: EventHistory, { base, now }: V
 function inWords(entry: Entry, summary: EventHistory['summary'], releases: readonly Mark[], base: string, now: Date) {
   switch (entry.what) {
     case 'stored':
-      return `received and stored${summary.verified ? '' : ', signature not checked'}`;
+      return `received and stored${summary.verified ? '' : ', signature not verified'}`;
     case 'redelivered':
       return 'redelivered';
     case 'redeliveries':
