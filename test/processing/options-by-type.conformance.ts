@@ -228,6 +228,13 @@ export function testOptionsByType(name: string, open: () => Inbox): void {
       ]);
     });
 
+    it('and what ran it is kept without a line of the log, too', async () => {
+      await holding({ id: 'evt_1' });
+      const [claimed] = await claim(START);
+      await inbox.settle(leaseOf(claimed), { ...PROCESSED, ...RAN }, START);
+      expect(await inbox.attempts({ endpoint: 'default', id: 'evt_1' })).toMatchObject([RAN]);
+    });
+
     it('is not that of an attempt whose lease was lost', async () => {
       await holding({ id: 'evt_1' });
       const [first] = await claim(START);

@@ -28,7 +28,15 @@ type PackedEvent = readonly [
 
 type PackedStart = readonly [now: number, leaseMs: number, ordered: boolean, number: number, askedAt: number];
 
-type PackedEnd = readonly [seq: number, fence: number, now: number, again: boolean, askedAt: number];
+type PackedEnd = readonly [
+  seq: number,
+  fence: number,
+  now: number,
+  again: boolean,
+  askedAt: number,
+  limit: number | null,
+  processor: string | null,
+];
 
 /** Node copies lists faster than objects. */
 export interface PackedMoves {
@@ -47,8 +55,8 @@ export function packMoves(moves: readonly Move[]): PackedMoves {
   let end = 0;
   const packed = moves.map((move): PackedEvent | PackedEnd | Move => {
     if (isPlainEnd(move)) {
-      const [{ seq, fence }, , now, again] = move.given;
-      return [seq, fence, now, again, move.askedAt];
+      const [{ seq, fence }, { limit = null, processor = null }, now, again] = move.given;
+      return [seq, fence, now, again, move.askedAt, limit, processor];
     }
     if (!isAccept(move)) return move;
     const [event, start] = move.given;
@@ -67,8 +75,9 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
   return moves.map((move): Move => {
     if ('name' in move) return move;
     if (isPackedEnd(move)) {
-      const [seq, fence, now, again, askedAt] = move;
-      return { name: 'settle', given: [{ seq, fence }, PROCESSED, now, again], askedAt };
+      const [seq, fence, now, again, askedAt, limit, processor] = move;
+      const ran = { ...(limit !== null && { limit }), ...(processor !== null && { processor }) };
+      return { name: 'settle', given: [{ seq, fence }, { outcome: 'processed', ...ran }, now, again], askedAt };
     }
     const [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace, end, start] = move;
     const event: IncomingEvent = {
@@ -93,8 +102,6 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
 function packStart(start: NumberedStart | undefined, askedAt: number): PackedStart | null {
   return start === undefined ? null : [start.now, start.leaseMs, start.ordered, start.number ?? 0, askedAt];
 }
-
-const PROCESSED = { outcome: 'processed' } as const;
 
 function isPlainEnd(move: Move): move is Move & { readonly given: MoveGiven<'settle'> } {
   if (move.name !== 'settle') return false;
