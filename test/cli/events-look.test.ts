@@ -329,7 +329,7 @@ describe('the options of a filter', () => {
     const args =
       '--type order.ready --type cart.abandoned --state dead --state ignored --dead-reason failed --since 2026-01-01 ' +
       '--until 2026-01-02T03:04:05+01:00 --failed-since 2026-01-04 --failed-until 2026-01-05 --text Ord_4 --id evt_1 --entity ord_42 --merchant mer_7 --error timed --redelivered ' +
-      '--conflict --ignored-since 2026-01-03 --retrying --body data.total=12.5 --body a=b=c --body-text ada@shop.example --fingerprint 5f3a --bulk 7 --endpoint shop';
+      '--conflict --superseded --ignored-since 2026-01-03 --retrying --body data.total=12.5 --body a=b=c --body-text ada@shop.example --fingerprint 5f3a --bulk 7 --endpoint shop';
     // Events by their keys are named by arguments.
     const everything: Required<Omit<EventFilter, 'events' | 'bodyTextExcept'>> = {
       types: ['order.ready', 'cart.abandoned'],
@@ -346,6 +346,7 @@ describe('the options of a filter', () => {
       error: 'timed',
       redelivered: true,
       conflict: true,
+      superseded: true,
       ignoredSince: new Date('2026-01-03T00:00:00Z'),
       retrying: true,
       body: [

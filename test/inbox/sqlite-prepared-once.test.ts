@@ -59,6 +59,7 @@ const filters: readonly EventFilter[] = [
   { fingerprint: 'failed' },
   { retrying: true },
   { redelivered: true },
+  { superseded: true },
   { conflict: true },
 ];
 

@@ -23,6 +23,7 @@ const conditions: EventFilter = {
   retrying: true,
   redelivered: true,
   conflict: true,
+  superseded: true,
   bulk: 1,
   body: [{ path: 'data.id', value: 'ord_1' }],
   bodyText: 'ORD_1',
@@ -33,7 +34,7 @@ export function alone(): EventFilter[] {
   const states = Array.from({ length: 2 ** eventStates.length }, (_, bits) => ({
     states: eventStates.filter((_state, n) => bits & (1 << n)),
   }));
-  const off = { retrying: false, redelivered: false, conflict: false };
+  const off = { retrying: false, redelivered: false, conflict: false, superseded: false };
   return [{}, ...singles(), ...states, conditions, off];
 }
 

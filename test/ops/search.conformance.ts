@@ -88,6 +88,7 @@ export const testSearch = suite((open: () => Promise<SearchedStore>) => {
         ignoredSince: integer({ min: -100, max: 1_600 }).map((n) => new Date(START + n * MINUTE_MS)),
         retrying: boolean(),
         redelivered: boolean(),
+        superseded: boolean(),
         conflict: boolean(),
         body: array(
           constantFrom(
@@ -153,6 +154,8 @@ export const testSearch = suite((open: () => Promise<SearchedStore>) => {
         (filter.retrying === undefined || filter.retrying === isRetrying) &&
         (filter.redelivered === undefined || filter.redelivered === event.redeliveries.count > 0) &&
         (filter.conflict === undefined || filter.conflict === (event.conflict !== null)) &&
+        (filter.superseded === undefined ||
+          filter.superseded === (event.state === 'processed' && attempts.at(-1)?.outcome === 'superseded')) &&
         (filter.bodyText === undefined ||
           valuesIn(event).some((one) => one.includes(filter.bodyText?.toUpperCase() ?? ''))) &&
         (filter.body ?? []).every(({ path, value }) => {

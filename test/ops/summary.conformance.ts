@@ -24,14 +24,17 @@ const NOTHING: Omit<EventSummary, 'seq' | 'entity'> = {
   dueAt: null,
   attempts: 0,
   failures: 0,
+  lastOutcome: null,
   redeliveries: 0,
   conflicts: 0,
   lastError: null,
   fingerprint: null,
   pruned: false,
 };
-const DEAD = { ...NOTHING, state: 'dead', deadReason: 'failed', settledAt: at(2), attempts: 1, failures: 1 } as const;
-const INVALID = { ...DEAD, type: null, deadReason: 'invalid', settledAt: at(0), attempts: 0, failures: 0 } as const;
+const FAILED_ONCE = { attempts: 1, failures: 1, lastOutcome: 'failed', lastError: FAILURE } as const;
+const DEAD = { ...NOTHING, ...FAILED_ONCE, state: 'dead', deadReason: 'failed', settledAt: at(2) } as const;
+const INVALID = { ...NOTHING, state: 'dead', type: null, deadReason: 'invalid', settledAt: at(0) } as const;
+const PROCESSED = { ...NOTHING, settledAt: at(2), attempts: 1, lastOutcome: 'processed' } as const;
 
 const expected: Record<keyof typeof inStates, typeof NOTHING> = {
   pending: { ...NOTHING, state: 'pending', dueAt: at(0) },
@@ -39,20 +42,20 @@ const expected: Record<keyof typeof inStates, typeof NOTHING> = {
     ...NOTHING,
     state: 'pending',
     dueAt: at(3_600_000),
-    attempts: 1,
-    failures: 1,
-    lastError: FAILURE,
+    ...FAILED_ONCE,
   },
   'in processing': { ...NOTHING, state: 'processing', attempts: 1 },
-  processed: { ...NOTHING, settledAt: at(2), attempts: 1 },
-  'processed, its handler running': { ...NOTHING, settledAt: at(2), attempts: 1 },
-  'dead (failed)': { ...DEAD, lastError: FAILURE, fingerprint: fingerprintOf(failure) },
+  processed: PROCESSED,
+  'processed, its handler running': PROCESSED,
+  'dead (failed)': { ...DEAD, fingerprint: fingerprintOf(failure) },
   'dead (crashed)': {
     ...DEAD,
     deadReason: 'crashed',
     settledAt: at(100),
     attempts: 3,
     failures: 0,
+    lastOutcome: 'crashed',
+    lastError: null,
     fingerprint: 'crashed',
   },
   'dead (invalid)': {
@@ -67,16 +70,14 @@ const expected: Record<keyof typeof inStates, typeof NOTHING> = {
   },
   ignored: { ...NOTHING, state: 'ignored', settledAt: at(3_600_000) },
   discarded: { ...NOTHING, state: 'discarded', settledAt: at(3_600_000) },
-  'processed and pruned': { ...NOTHING, settledAt: at(2), attempts: 1, pruned: true },
-  'dead (failed) and pruned': { ...DEAD, lastError: FAILURE, pruned: true },
+  'processed and pruned': { ...PROCESSED, pruned: true },
+  'dead (failed) and pruned': { ...DEAD, pruned: true },
   'dead (invalid) and pruned': { ...INVALID, pruned: true },
   'discarded and pruned': {
     ...NOTHING,
     state: 'discarded',
     settledAt: at(3_600_000),
-    attempts: 1,
-    failures: 1,
-    lastError: FAILURE,
+    ...FAILED_ONCE,
     pruned: true,
   },
 };

@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import {
+  countEvents,
   discardEvents,
   eraseEntity,
   exportEvents,
   getEvent,
   importEvents,
+  listEvents,
   metrics,
   pauseType,
   pruneEvents,
@@ -13,6 +15,7 @@ import {
   resumeType,
   stats,
   whyWaiting,
+  type EventFilter,
 } from '../../src/ops/index.ts';
 import type { ClaimRequest } from '../../src/inbox/work.ts';
 import { orderEvent, orderEvents, store } from '../helpers/order-event.ts';
@@ -40,6 +43,10 @@ export function testSupersededEvents(open: () => Promise<Inbox>): void {
     }
   }
 
+  async function idsOf(inbox: Inbox, filter: EventFilter): Promise<readonly string[]> {
+    return (await listEvents(inbox, filter)).events.map(({ id }) => id);
+  }
+
   async function superseded(): Promise<Inbox> {
     const inbox = await open();
     await store(inbox, ...burst(4));
@@ -54,10 +61,14 @@ export function testSupersededEvents(open: () => Promise<Inbox>): void {
     expect(byType['order.created']).toMatchObject({ stored: 4, processed: 4, superseded: 3 });
     expect((await metrics(inbox)).text).toContain('hookbox_superseded_total{type="order.created"} 3\n');
     const history = await getEvent(inbox, keyOf(0));
-    expect(history?.summary).toMatchObject({ state: 'processed', attempts: 1, failures: 0, lastError: null });
+    const shown = { state: 'processed', attempts: 1, failures: 0, lastOutcome: 'superseded', lastError: null };
+    expect(history?.summary).toMatchObject(shown);
     expect(history?.attempts).toMatchObject([{ outcome: 'superseded', skipped: 'superseded by evt_3' }]);
     expect(history?.timeline.map(({ what }) => what)).toEqual(['stored', 'attempt', 'settled']);
     expect(await whyWaiting(inbox, keyOf(0))).toBeNull();
+    expect(await idsOf(inbox, { superseded: true })).toEqual(['evt_2', 'evt_1', 'evt_0']);
+    expect(await idsOf(inbox, { superseded: false })).toEqual(['evt_3']);
+    expect(await countEvents(inbox, { superseded: true })).toMatchObject({ count: 3 });
   });
 
   it('they run if an operator reruns them, each by itself, beside a new burst', async () => {
@@ -69,11 +80,14 @@ export function testSupersededEvents(open: () => Promise<Inbox>): void {
     );
     const { counts } = await rerunEvents(inbox, [keyOf(0), keyOf(1)], ADA, { force: true });
     expect(counts).toEqual({ done: 2 });
+    expect(await idsOf(inbox, { superseded: true })).toEqual(['evt_2']);
+    expect((await getEvent(inbox, keyOf(0)))?.summary.lastOutcome).toBeNull();
     expect(await handleAll(inbox)).toEqual(['evt_0', 'evt_1', 'evt_9']);
     expect(await inbox.attempts(keyOf(0))).toMatchObject([
       { number: 1, outcome: 'superseded' },
       { number: 2, trigger: 'manual', outcome: 'processed' },
     ]);
+    expect(await idsOf(inbox, { superseded: true })).toEqual(['evt_8', 'evt_2']);
   });
 
   it('they are exported, imported, pruned and erased like others', async () => {

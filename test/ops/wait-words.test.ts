@@ -26,9 +26,15 @@ it.each<[Wait | null, string]>([
     behind({ event: summary({ id: 'evt_Y', dueAt: ago(1) }) }),
     'behind evt_Y, which is due; no attempt has started; 63',
   ],
+  [behind({ event: summary({ id: 'evt_Y', attempts: 1 }) }), 'behind evt_Y, which was rerun; 63'],
   [
-    behind({ event: summary({ id: 'evt_Y', attempts: 1 }) }),
-    'behind evt_Y, which has run before, without a failure that counts; 63',
+    behind({ event: { ...failing, failures: 0, lastOutcome: 'failed' } }),
+    'which has failed, without using up an attempt: Error: ',
+  ],
+  [behind({ event: summary({ attempts: 1, lastOutcome: 'interrupted' }) }), ', which was interrupted; 63'],
+  [
+    behind({ event: summary({ attempts: 1, lastOutcome: 'crashed' }) }),
+    ', which was running when its process ended; 63',
   ],
   [{ reason: 'no processor', lastSeen: null }, 'is waiting; no processor for order.created has ever run'],
   [

@@ -1,7 +1,7 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventSummary, Wait } from '../../ops/index.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
-import { stateText, waitInWords } from '../../ops/words/event-words.ts';
+import { attemptsRun, stateText, waitInWords } from '../../ops/words/event-words.ts';
 import { oneLine } from '../../printable.ts';
 import type { WideOptions } from '../shared/options.ts';
 import type { Style } from '../shared/output.ts';
@@ -17,7 +17,7 @@ export function eventTable(options: WideOptions): (events: readonly EventSummary
     [names('type'), ({ type }) => orDash(type)],
     [dispensable(texts('entity'), 1), ({ entity }) => orDash(entity)],
     [words('state'), (event) => stateCell(event, waiting.get(event.seq))],
-    [dispensable('attempts', 2), ({ attempts }) => String(attempts)],
+    [dispensable('attempts', 2), (event) => String(attemptsRun(event))],
     ['last error', ({ lastError }) => errorText(lastError)],
   ];
   const print = growingList(columns, options);

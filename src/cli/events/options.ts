@@ -99,6 +99,7 @@ export function withFilter(command: Command): Command {
     .option('--retrying', 'events that are pending after a failure')
     .option('--redelivered', 'events delivered more than once')
     .option('--conflict', 'events whose id also arrived with a different body')
+    .option('--superseded', 'events processed without a run because a newer one was waiting')
     .option('--ignored-since <time>', 'events ignored at or after this time because their type had no handler')
     .option(
       '--bulk <bulk-id>',
@@ -139,6 +140,7 @@ export function eventFilterOf(options: FilterOptions): EventFilter {
     text: options.text,
     redelivered: options.redelivered,
     conflict: options.conflict,
+    superseded: options.superseded,
     ignoredSince: time('ignoredSince'),
     retrying: options.retrying,
     fingerprint: options.fingerprint,

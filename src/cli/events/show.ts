@@ -7,6 +7,7 @@ import { foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { getEvent, type EventHistory, type TimelineEntry } from '../../ops/index.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
 import {
+  attemptsInWords,
   stateText,
   afterHowLong,
   dueInWords,
@@ -126,7 +127,7 @@ function diffLines(diff: BodyDiff): readonly string[] {
 }
 
 function factsOf(summary: EventHistory['summary'], wait: EventHistory['wait'], now: Date): readonly string[] {
-  const { entity, receivedAt, settledAt, dueAt, verified, attempts, redeliveries, conflicts } = summary;
+  const { entity, receivedAt, settledAt, dueAt, verified, redeliveries, conflicts } = summary;
   const when = (at: Date): string => `${timeText(at)} (${relative(at, now)})`;
   const facts: readonly (readonly [name: string, value: string | null])[] = [
     ['entity', orDash(entity)],
@@ -135,7 +136,7 @@ function factsOf(summary: EventHistory['summary'], wait: EventHistory['wait'], n
     ['why', wait && waitText(summary, wait, now)],
     [summary.state, settledAt && when(settledAt)],
     ['signature', verified ? 'verified' : 'not verified'],
-    ['attempts', String(attempts)],
+    ['attempts', attemptsInWords(summary)],
     ['last error', summary.lastError && styled('red', errorText(summary.lastError))],
     ['group', summary.fingerprint && oneLine(summary.fingerprint)],
     ['redelivered', redeliveries === 0 ? null : plural(redeliveries, 'time')],

@@ -3,7 +3,7 @@ import { delay } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { listEvents, type EventFilter, type EventSummary } from '../../ops/index.ts';
 import { newestSeq } from '../../ops/stored-events.ts';
-import { stateText } from '../../ops/words/event-words.ts';
+import { attemptsRun, stateText } from '../../ops/words/event-words.ts';
 import { plural } from '../../ops/words/format.ts';
 import { existingInbox } from '../shared/inbox.ts';
 import { interruption, progressBar, type Progress } from '../shared/interruption.ts';
@@ -52,7 +52,8 @@ async function printChanges(follower: Follower, printed: (change: Change) => voi
 }
 
 function printLine(at: Date, event: EventSummary): void {
-  const { attempts, redeliveries, conflicts, lastError, type } = event;
+  const { redeliveries, conflicts, lastError, type } = event;
+  const attempts = attemptsRun(event);
   const remarks = [
     ...(attempts > 0 ? [plural(attempts, 'attempt')] : []),
     ...(redeliveries > 0 ? [`redelivered ${plural(redeliveries, 'time')}`] : []),

@@ -3,6 +3,7 @@ import { whole } from '../../option-rules.ts';
 import { stepsOf } from '../../events/json-paths.ts';
 import { type EventKey, type DeadReason, type EventState, deadReasons, eventStates } from '../event.ts';
 import type { Acknowledgement } from '../rules/acknowledging.ts';
+import type { Attempt } from '../work.ts';
 import { bodyPath } from './finding/bodies.ts';
 
 /** A stored event without its body, as lists show it. */
@@ -20,8 +21,10 @@ export interface EventSummary extends EventKey {
   readonly dueAt: Date | null;
   /** How many attempts have begun. */
   readonly attempts: number;
-  /** How many attempts have failed since the event was stored or rerun. */
+  /** How many attempts were used up since the event was stored or rerun: those that failed and count. */
   readonly failures: number;
+  /** How the last attempt since the event was stored or rerun ended. `null` if none has ended. */
+  readonly lastOutcome: Attempt['outcome'] | null;
   /** How many times the service sent the event again. */
   readonly redeliveries: number;
   /** How many times the service sent a different body with the event's id. */
@@ -200,6 +203,8 @@ export interface EventFilter {
   readonly redelivered?: boolean;
   /** Whether a different body was delivered with the id of the event. */
   readonly conflict?: boolean;
+  /** Whether the event was processed without a run, because a newer event was waiting (`latest`). */
+  readonly superseded?: boolean;
   /** The id of a bulk action that acted on the event; kept for a week after the bulk action ends. */
   readonly bulk?: number;
   /** Values in the body of the event, if the body is still stored. At most 8. */
@@ -289,6 +294,7 @@ const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> =
   retrying: flag,
   redelivered: flag,
   conflict: flag,
+  superseded: flag,
   bulk: (value) => Number.isSafeInteger(value) && Number(value) > 0,
   body: listOf(isBodyCondition),
   bodyText: text,

@@ -7,7 +7,10 @@ import type { Clock, Dialect, Reader, Statement } from './sql.ts';
 export interface SummaryRow
   extends
     EventKey,
-    Pick<EventSummary, 'seq' | 'type' | 'entity' | 'state' | 'deadReason' | 'attempts' | 'failures' | 'fingerprint'> {
+    Pick<
+      EventSummary,
+      'seq' | 'type' | 'entity' | 'state' | 'deadReason' | 'attempts' | 'failures' | 'lastOutcome' | 'fingerprint'
+    > {
   readonly verified: unknown;
   readonly receivedMs: number;
   readonly settledMs: number | null;
@@ -30,6 +33,11 @@ export function lastFailed(t: Dialect['t'], column: 'error_name' | 'error_messag
     SELECT ${column} FROM ${t.attempts} WHERE seq = event.seq AND error_name IS NOT NULL ORDER BY number DESC LIMIT 1)`;
 }
 
+export function lastOutcome(t: Dialect['t']): string {
+  return `CASE WHEN trigger = 'auto' THEN (
+    SELECT outcome FROM ${t.attempts} WHERE seq = event.seq ORDER BY number DESC LIMIT 1) END`;
+}
+
 /** For FROM, with the columns of `Dialect.event`. */
 export function eventsIn({ event: { columns, joins } }: Pick<Dialect, 'event'>, events: string): string {
   return `(SELECT events.*, ${columns} FROM ${events} ${joins}) AS event`;
@@ -44,7 +52,8 @@ function selectSummaries(dialect: Dialect, events: string): string {
   const { t } = dialect;
   return `
     SELECT seq, endpoint, id, type, entity, verified, state, dead_reason AS "deadReason", received_ms AS "receivedMs",
-      settled_ms AS "settledMs", due_ms AS "dueMs", attempts, failures, fingerprint, length(body) AS bytes,
+      settled_ms AS "settledMs", due_ms AS "dueMs", attempts, failures, ${lastOutcome(t)} AS "lastOutcome",
+      fingerprint, length(body) AS bytes,
       (SELECT again.count FROM ${t.redeliveries} AS again WHERE again.seq = event.seq) AS redeliveries,
       (SELECT other.count FROM ${t.conflicts} AS other WHERE other.seq = event.seq) AS conflicts,
       ${lastFailed(t, 'error_name')} AS error_name, ${lastFailed(t, 'error_message')} AS error_message,

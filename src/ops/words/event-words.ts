@@ -57,16 +57,32 @@ export function causeOfRetry(sample: EventSummary['lastError']): string {
   return sample === null ? 'no error text' : `${sample.name}: ${sample.message}`;
 }
 
-/** `dead (failed)`, `pending (retrying)` */
+/** A superseded event has an entry in place of an attempt. */
+export function attemptsRun({ attempts, lastOutcome }: Pick<EventSummary, 'attempts' | 'lastOutcome'>): number {
+  return lastOutcome === 'superseded' ? attempts - 1 : attempts;
+}
+
+/** `4; 2 failed since the event was stored or last rerun` */
+export function attemptsInWords(summary: EventSummary): string {
+  const { failures, lastOutcome } = summary;
+  const run = number(attemptsRun(summary));
+  const isFree = failures === 0 && (lastOutcome === 'failed' || lastOutcome === 'interrupted');
+  const used = failures > 0 ? `${number(failures)} failed` : isFree ? 'none used up' : null;
+  return used === null ? run : `${run}; ${used} since the event was stored or last rerun`;
+}
+
+/** `dead (failed)`, `pending (retrying)`, `processed (superseded)` */
 export function stateText({
   state,
   deadReason,
   failures,
+  lastOutcome,
   pruned,
-}: Pick<EventSummary, 'state' | 'deadReason' | 'failures' | 'pruned'>): string {
+}: Pick<EventSummary, 'state' | 'deadReason' | 'failures' | 'lastOutcome' | 'pruned'>): string {
   const remarks = [
     ...(deadReason === null ? [] : [deadReason]),
     ...(state === 'pending' && failures > 0 ? ['retrying'] : []),
+    ...(state === 'processed' && lastOutcome === 'superseded' ? ['superseded'] : []),
     ...(pruned ? ['pruned'] : []),
   ];
   return remarks.length === 0 ? state : `${state} (${remarks.join(', ')})`;
@@ -177,12 +193,19 @@ function unsettledInWords(event: EventSummary, runningSince: Date | null, now: D
   return history(event) ?? 'is due; no attempt has started';
 }
 
-function history({ failures, attempts, lastError }: EventSummary): string | null {
-  if (failures > 0) {
-    const error = lastError === null ? '' : `: ${oneLine(`${lastError.name}: ${lastError.message}`, MOST_OF_ERROR)}`;
-    return `has failed ${TIMES[failures] ?? `${number(failures)} times`}${error}`;
+function history({ failures, attempts, lastOutcome, lastError }: EventSummary): string | null {
+  const error = lastError === null ? '' : `: ${oneLine(`${lastError.name}: ${lastError.message}`, MOST_OF_ERROR)}`;
+  if (failures > 0) return `has failed ${TIMES[failures] ?? `${number(failures)} times`}${error}`;
+  switch (lastOutcome) {
+    case 'failed':
+      return `has failed, without using up an attempt${error}`;
+    case 'crashed':
+      return 'was running when its process ended';
+    case 'interrupted':
+      return 'was interrupted';
+    default:
+      return attempts > 0 ? 'was rerun' : null;
   }
-  return attempts > 0 ? 'has run before, without a failure that counts' : null;
 }
 
 function laterInWords(event: EventSummary, dueAt: Date, now: Date): string {

@@ -97,6 +97,7 @@ const KINDS = {
   retrying: ['retrying', YES_OR_NO],
   redelivered: ['redelivered', YES_OR_NO],
   conflict: ['conflict', YES_OR_NO],
+  superseded: ['superseded', YES_OR_NO],
   bulk: ['bulk', BULK],
   body: ['body', CONDITIONS],
   bodyText: ['bodyText', TEXT],

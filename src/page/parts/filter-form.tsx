@@ -30,6 +30,7 @@ const CHOICES = [
   ['retrying', 'Waiting for a retry', ANSWERS],
   ['redelivered', 'Redelivered', ANSWERS],
   ['conflict', 'Has conflicts', ANSWERS],
+  ['superseded', 'Superseded', ANSWERS],
 ] as const;
 
 /** The first value of these can be changed; the form keeps the others as they are. */

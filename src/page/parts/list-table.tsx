@@ -107,7 +107,7 @@ export function ChooseHead() {
   );
 }
 
-type Stated = Pick<EventSummary, 'state' | 'deadReason' | 'failures' | 'pruned'>;
+type Stated = Pick<EventSummary, 'state' | 'deadReason' | 'failures' | 'lastOutcome' | 'pruned'>;
 
 export function State({ summary }: { readonly summary: Stated }) {
   return <span class={`state state-${dotOf(summary)}`}>{stateText(summary)}</span>;

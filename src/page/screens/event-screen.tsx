@@ -14,7 +14,7 @@ import { timelineOf } from './timeline.tsx';
 import { oneLine } from '../../printable.ts';
 import { WhyItWaits, heldUpWarning } from '../parts/waiting.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { causeOfDeath } from '../../ops/words/event-words.ts';
+import { attemptsInWords, causeOfDeath } from '../../ops/words/event-words.ts';
 import { eventBody } from '../parts/body-views.tsx';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { actsOn } from './event-acts.tsx';
@@ -181,7 +181,7 @@ const STANDING = {
 } as const satisfies Record<Exclude<EventSummary['state'], 'dead'>, string>;
 
 function factsOf({ base, now }: Visit, { summary, event }: EventHistory): FactList {
-  const { type, endpoint, entity, fingerprint, attempts, failures, redeliveries, conflicts, settledAt } = summary;
+  const { type, endpoint, entity, fingerprint, redeliveries, conflicts, settledAt } = summary;
   const unknown = <span class="muted">unknown</span>;
   return [
     [
@@ -210,10 +210,7 @@ function factsOf({ base, now }: Visit, { summary, event }: EventHistory): FactLi
     ],
     ['received', <Time at={summary.receivedAt} now={now} />],
     settledAt !== null && ['settled', <Time at={settledAt} now={now} />],
-    [
-      'attempts',
-      number(attempts) + (failures > 0 ? `; ${number(failures)} failed since the event was stored or last rerun` : ''),
-    ],
+    ['attempts', attemptsInWords(summary)],
     [
       'redelivered',
       (redeliveries === 0 ? 'never' : plural(redeliveries, 'time')) +

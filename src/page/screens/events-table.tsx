@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { SearchOrder, EventSummary } from '../../inbox/operator/search.ts';
 import { idsIn } from '../../inbox/rules/entity-terms.ts';
 import type { Wait } from '../../inbox/rules/waiting.ts';
+import { attemptsRun } from '../../ops/words/event-words.ts';
 import { number, plural, relative, shortTime, timestamp } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { eventHref, eventPath, eventsHref } from '../parts/filter-fields.ts';
@@ -17,7 +18,7 @@ const SELDOM: Readonly<Record<string, (event: EventSummary) => boolean>> = {
   waits: ({ state }) => state === 'pending',
   about: ({ entity }) => entity !== null,
   again: ({ redeliveries, conflicts }) => redeliveries > 0 || conflicts > 0,
-  attempts: ({ attempts }) => attempts > 0,
+  attempts: (event) => attemptsRun(event) > 0,
   died: ({ state }) => state === 'dead',
   error: ({ lastError }) => lastError !== null,
 };
@@ -104,7 +105,8 @@ function sortedHead(name: 'received' | 'died', order: SearchOrder | null, by: Se
 }
 
 function cellsOf(event: EventSummary, wait: Wait | null, base: string, now: Date): Readonly<Record<string, Child>> {
-  const { id, endpoint, state, entity, attempts, redeliveries, conflicts, receivedAt, settledAt, lastError } = event;
+  const { id, endpoint, state, entity, redeliveries, conflicts, receivedAt, settledAt, lastError } = event;
+  const attempts = attemptsRun(event);
   const again = redeliveries > 0 ? plural(redeliveries, 'time') : '';
   const error = lastError === null ? '' : `${lastError.name}: ${lastError.message}`;
   const isDated = receivedAt.toISOString().slice(0, 10) !== now.toISOString().slice(0, 10);

@@ -45,6 +45,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'dead-reason': deadReasons.join(', '),
   redelivered: 'delivered more than once: yes or no',
   conflict: 'with a different body: yes or no',
+  superseded: 'processed without a run, as a newer one waited: yes or no',
   id: 'the exact id of an event',
   text: 'text in ids, types, entities and errors',
   group: 'a group of dead events',
@@ -127,6 +128,7 @@ async function valuesOf(visit: Visit, field: string, begun: string): Promise<rea
     case 'retrying':
     case 'redelivered':
     case 'conflict':
+    case 'superseded':
       return plain(['yes', 'no']);
     case 'entity':
     case 'id':

@@ -43,6 +43,7 @@ export async function questions(inbox: Inbox): Promise<readonly Question[]> {
     list('by error text that nothing has', { error: 'no such error' }),
     list('of the last day', { since: new Date(Date.now() - DAY_MS) }),
     list('redelivered', { redelivered: true }),
+    list('superseded', { superseded: true }),
     list('with a conflict', { conflict: true }),
     list('by body', { body: [{ path: 'data.total', value: '12.50' }] }),
     list('by body that nothing has', { body: [{ path: 'data.total', value: '-1' }] }),

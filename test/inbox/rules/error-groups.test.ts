@@ -16,6 +16,7 @@ const summary = (seq: number, message: string | null, dueMs: number): EventSumma
   dueAt: new Date(dueMs),
   attempts: 1,
   failures: 1,
+  lastOutcome: 'failed',
   redeliveries: 0,
   conflicts: 0,
   lastError: message === null ? null : { name: 'Error', message },

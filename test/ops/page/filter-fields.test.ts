@@ -41,6 +41,7 @@ test('what a link says is what is read', () => {
     ignoredSince: moment,
     retrying: flag,
     redelivered: flag,
+    superseded: flag,
     conflict: flag,
     body: fc.option(
       fc.uniqueArray(fc.record({ path, value: fc.string() }), {
@@ -71,7 +72,7 @@ test('a name that is none is said, and not left out of the filter unseen', () =>
   expect(filter).toEqual({ id: 'evt_1' });
   const known =
     'endpoint, id, event, type, state, deadReason, since, until, failedSince, failedUntil, entity, merchant, error, text, ' +
-    'fingerprint, ignoredSince, retrying, redelivered, conflict, bulk, body and bodyText';
+    'fingerprint, ignoredSince, retrying, redelivered, conflict, superseded, bulk, body and bodyText';
   expect(problems).toEqual([
     `Unknown filter field "states". Allowed: ${known}.`,
     `Unknown filter field "__proto__". Allowed: ${known}.`,

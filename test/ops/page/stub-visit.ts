@@ -95,6 +95,7 @@ export function summary(parts: Partial<EventSummary> = {}): EventSummary {
     dueAt: null,
     attempts: 0,
     failures: 0,
+    lastOutcome: null,
     redeliveries: 0,
     conflicts: 0,
     lastError: null,

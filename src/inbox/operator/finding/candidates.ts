@@ -17,7 +17,7 @@ import {
 
 /** An index may list more events than a condition allows. */
 export type Index =
-  | { readonly of: 'everything' | 'retrying' | 'conflict' | 'redelivered' }
+  | { readonly of: 'everything' | 'retrying' | 'conflict' | 'redelivered' | 'superseded' }
   | { readonly of: 'term'; readonly term: Term }
   | { readonly of: 'ids'; readonly ids: readonly string[] }
   | { readonly of: 'group'; readonly fingerprint: string }
@@ -140,7 +140,7 @@ export function sourcesFor({ filter, terms }: Conditions, indexed: number): read
   if (fingerprint !== undefined) add({ of: 'group', fingerprint });
   if (filter.deadReasons !== undefined) add({ of: 'state', state: 'dead' });
   if (filter.ignoredSince !== undefined) add({ of: 'state', state: 'ignored' });
-  for (const flag of ['retrying', 'conflict', 'redelivered'] as const) {
+  for (const flag of ['retrying', 'conflict', 'redelivered', 'superseded'] as const) {
     if (filter[flag] === true) add({ of: flag });
   }
   if (states !== undefined) add({ of: 'states', states: [...new Set(states)], types });

@@ -6,7 +6,7 @@ import { filterTimes, type EventFilter, type EventSummary } from '../search.ts';
 import { bodyPath, type BodyStep } from './bodies.ts';
 import { wantedText, type WantedText } from './body-text.ts';
 import type { Clock, Dialect, Reader, Statement } from '../sql.ts';
-import { eventsIn, lastErrorOf, lastFailed, listedEvents, type SummaryRow } from '../summaries.ts';
+import { eventsIn, lastErrorOf, lastFailed, lastOutcome, listedEvents, type SummaryRow } from '../summaries.ts';
 
 export interface Conditions {
   /** without the fingerprint of a group of retries */
@@ -98,7 +98,8 @@ function selectFitting(dialect: Dialect): string {
       AND ${isIndexed('$15')} AND ${isIndexed('$16')}
       AND (CAST($19 AS bigint) IS NULL OR ${failedAt} >= $19)
       AND (CAST($20 AS bigint) IS NULL OR ${failedAt} < $20)
-      AND (CAST($21 AS bigint) IS NULL OR ${there(t.bulk_events, "found.bulk = $21 AND found.result = 'done'")})`;
+      AND (CAST($21 AS bigint) IS NULL OR ${there(t.bulk_events, "found.bulk = $21 AND found.result = 'done'")})
+      AND ${isFlag('$22', `state = 'processed' AND ${lastOutcome(t)} = 'superseded'`)}`;
 }
 
 /** The statement cannot check bodies, nor terms after `indexed`. */
@@ -130,6 +131,7 @@ export function fittingEvents(
     filter.failedSince?.getTime() ?? null,
     filter.failedUntil?.getTime() ?? null,
     filter.bulk ?? null,
+    asNumber(filter.superseded),
   ];
   return { text: selectFitting(dialect), values };
 }

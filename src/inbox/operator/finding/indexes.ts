@@ -28,6 +28,7 @@ export interface Listing {
 export interface SearchIndexes extends ReceivedTimes {
   readonly everything: Listing;
   readonly retrying: Listing;
+  readonly superseded: Listing;
   readonly group: (fingerprint: string) => Listing;
   readonly state: (state: PutAwayState) => Listing;
   /** Selects the `seq` of events with an id in `$1`, in any order. */
@@ -145,6 +146,7 @@ function listingOf(
   switch (index.of) {
     case 'everything':
     case 'retrying':
+    case 'superseded':
       return indexes[index.of];
     case 'term':
       return { from: `${t.terms} WHERE term = CAST($4 AS text)`, values: [toKey(index.term)] };

@@ -168,6 +168,8 @@ export const schema: Migration = {
     );
     CREATE INDEX attempts_prunable ON ${t.attempts} (endpoint, ended_ms, seq) WHERE prunable;
     CREATE INDEX attempts_found ON ${t.attempts} (found_by) WHERE found_by IS NOT NULL;
+    -- Operators. Only statements with these words use it.
+    CREATE INDEX attempts_superseded ON ${t.attempts} ((seq + 0)) WHERE outcome = 'superseded';
 
     CREATE TABLE ${t.effects} (
       seq   bigint NOT NULL,

@@ -82,7 +82,8 @@ function eventColumns(t: Tables): string {
   return `${STATE}, shelf.settled_ms AS put_away_ms,
     CASE WHEN queue.seq IS NULL THEN coalesce(shelf.settled_ms, ${ofLastAttempt(t, 'ended_ms')}) END AS settled_ms, queue.due_ms,
     ${attemptsOf(t)} AS attempts,
-    coalesce(queue.failures, shelf.failures, ${failures}) AS failures, shelf.fingerprint`;
+    coalesce(queue.failures, shelf.failures, ${failures}) AS failures, shelf.fingerprint,
+    coalesce(queue.trigger, shelf.trigger, 'auto') AS trigger`;
 }
 
 export function rowsIn(session: Session): Reader['rows'] {

@@ -25,6 +25,10 @@ export function searchIndexes({ rows }: Reader, t: Tables): SearchIndexes {
   return {
     everything: { from: `${t.events} WHERE true` },
     retrying: aside(`${t.queue} WHERE lease_until_ms IS NULL AND failures > 0`),
+    superseded: aside(
+      `${t.attempts} AS last
+        WHERE outcome = 'superseded' AND number = (SELECT max(number) FROM ${t.attempts} WHERE seq = last.seq)`,
+    ),
     group: (fingerprint) => ({
       from: `${t.shelf} WHERE state = 'dead' AND NOT pruned`,
       within: `${place} >= ($4::text, $1::bigint) AND ${place} < ($4::text, $2::bigint)`,

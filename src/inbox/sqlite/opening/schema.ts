@@ -162,6 +162,8 @@ export const schema: Migration = {
       CONSTRAINT failed_attempts_have_an_error CHECK (outcome != 'failed' OR error_name IS NOT NULL)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX hookbox_attempts_found ON hookbox_attempts (found_by) WHERE found_by IS NOT NULL;
+    -- Operators.
+    CREATE INDEX hookbox_attempts_superseded ON hookbox_attempts (seq) WHERE outcome = 'superseded';
 
     -- The latest time of a lease or due time shows a clock that was set back (rules/claim.ts). While events are moved
     -- by back_ms, the other columns keep the progress.

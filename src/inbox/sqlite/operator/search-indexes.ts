@@ -30,6 +30,10 @@ function searchIndexes(connection: () => SqliteDatabase): SearchIndexes {
   return {
     everything: { from: 'hookbox_events NOT INDEXED WHERE TRUE' },
     retrying: { from: "hookbox_events INDEXED BY hookbox_events_retrying WHERE state = 'pending' AND failures > 0" },
+    superseded: {
+      from: `hookbox_attempts AS last INDEXED BY hookbox_attempts_superseded
+        WHERE outcome = 'superseded' AND number = (SELECT max(number) FROM hookbox_attempts WHERE seq = last.seq)`,
+    },
     group: (fingerprint) => ({ from: `${DEAD} AND ${PRINT} = +$4`, values: [fingerprint] }),
     state: (state) => ({ from: putAway(state) }),
     withIds: `
