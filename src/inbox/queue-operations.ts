@@ -49,7 +49,7 @@ import {
 } from './rules/claim.ts';
 import { eventsToUnpark } from './rules/entity-order.ts';
 import { mayRerun, type Content, type EventToRerun } from './rules/decide-act.ts';
-import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
+import { isRunning, planProcessed, planSettle, withNews } from './rules/attempt.ts';
 import { RateLimits, type StoredRate } from './rules/rates.ts';
 import { probeBegun } from './rules/breakers.ts';
 import type { Candidate, ClaimState, DueEvent, NewLease, NewStep, Queue, SizedEvent, Store } from './rules/store.ts';
@@ -223,8 +223,7 @@ export function settle(store: SyncStore, lease: Lease, settlement: Settlement, n
   const [before] = again && !isRunning(event) ? store.outcomesUnder([lease]) : [];
   const { result, changes } = planSettle(lease, event, settlement, now, before);
   if (isRunning(event)) store.noteTime(now);
-  store.apply(changes);
-  return result;
+  return withNews(result, changes, store.apply(changes));
 }
 
 export function keepStep(store: SyncStore, lease: Lease, step: NewStep, now: number): boolean {

@@ -209,7 +209,10 @@ export interface CrashedEvent extends EventKey {
 export type TellCrashed = (crashed: readonly CrashedEvent[]) => void;
 
 /** The result of `WorkQueue.settle`. */
-export type Settled = boolean | 'committed alone';
+export type Settled = boolean | 'committed alone' | BreakerNews;
+
+/** What the end of an attempt did to the breaker of its type. The attempt's end is written. */
+export type BreakerNews = 'breaker opened' | 'probe failed' | 'breaker closed';
 
 /** How an attempt ended, and the last lines that its handler logged. `breaker`: set if it counts for a breaker. */
 export type Settlement = { readonly breaker?: BreakerEnd } & Pick<Attempt, 'log' | 'limit' | 'processor'> &

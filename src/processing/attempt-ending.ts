@@ -2,7 +2,7 @@ import type { Clock } from '../host/clock.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { COMMITTED_ALONE, withTimes } from '../inbox/rules/attempt.ts';
 import { movedBack } from '../inbox/rules/claim.ts';
-import type { ClaimedEvent, Lease, Settled, Settlement } from '../inbox/work.ts';
+import type { BreakerNews, ClaimedEvent, Lease, Settled, Settlement } from '../inbox/work.ts';
 import type { LeaseGrace, LeaseRenewal } from './leases.ts';
 import { AGAIN_MS, CLOSE_SHARES } from './limits.ts';
 import type { EndedAttempt, AttemptEnd } from './attempt-log.ts';
@@ -21,6 +21,7 @@ export interface AttemptEndingOptions {
     ended(attempt: EndedAttempt, end: AttemptEnd, thrown: unknown): void;
     /** Its handler was still running when `close` released its event. */
     outlived?(attempt: EndedAttempt): void;
+    breaker?(attempt: EndedAttempt, news: BreakerNews, probeAt: number): void;
   }[];
 }
 
@@ -57,6 +58,11 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
     return end;
   }
 
+  function tellNews(attempt: LoggedAttempt, { breaker }: Settlement, settled: Settled): void {
+    if (breaker === undefined || typeof settled === 'boolean' || settled === 'committed alone') return;
+    for (const each of tell) each.breaker?.(attempt.about(), settled, clock.now() + breaker.probeMs);
+  }
+
   function whenGivenBack(work: Promise<unknown>): Promise<void> {
     const done: Promise<void> = work
       .then(
@@ -78,6 +84,7 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
     const written = inbox.settle(lease, settlement, clock.now()).then((settled) => {
       // Otherwise another write of the same end came first, or the lease is lost.
       if (settled !== false) told(attempt, endAs(end, settled));
+      tellNews(attempt, settlement, settled);
     });
     return whenGivenBack(written);
   }
@@ -97,7 +104,11 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
     async write(lease: Lease, attempt: LoggedAttempt, end: AttemptEnd): Promise<AttemptEnd> {
       try {
         const settlement = settlementOf(end, attempt);
-        return told(attempt, settlement === null ? end : endAs(end, await settle(lease, settlement)));
+        if (settlement === null) return told(attempt, end);
+        const settled = await settle(lease, settlement);
+        const known = told(attempt, endAs(end, settled));
+        tellNews(attempt, settlement, settled);
+        return known;
       } finally {
         leases.letGo(lease);
       }
@@ -130,7 +141,7 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
 function endAs(end: AttemptEnd, settled: Settled): AttemptEnd {
   if (settled === 'committed alone') return { outcome: 'committed alone' };
   // A committed transaction counts, even if its lease was lost later.
-  return settled || end.outcome === 'committed' ? end : { outcome: 'lost' };
+  return settled !== false || end.outcome === 'committed' ? end : { outcome: 'lost' };
 }
 
 /** `null` if another processor has taken over the event. */

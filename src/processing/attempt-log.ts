@@ -5,7 +5,7 @@ import { withoutPasswords } from '../host/postgres-url.ts';
 import { namesOf } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { COMMITTED_BY_ITSELF, ERROR_CHARACTERS } from '../inbox/rules/attempt.ts';
-import type { AttemptError, CrashedEvent, ClaimedEvent, Settlement } from '../inbox/work.ts';
+import type { AttemptError, BreakerNews, CrashedEvent, ClaimedEvent, Settlement } from '../inbox/work.ts';
 import { oneLine, printableLines } from '../printable.ts';
 import { eventCommand } from './endpoint.ts';
 
@@ -46,6 +46,12 @@ interface AttemptLogOptions {
   /** the service's redelivery runs the handler again */
   readonly inline?: boolean;
 }
+
+const OF_BREAKERS = {
+  'breaker opened': 'breaker opened: events of the type wait until the handler succeeds for one of them',
+  'probe failed': 'the handler failed again, so the breaker stays open until the next event is tried',
+  'breaker closed': 'breaker closed: events of the type are handled again',
+} as const satisfies Record<BreakerNews, string>;
 
 export type AttemptLog = ReturnType<typeof attemptLog>;
 
@@ -103,6 +109,11 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
       logger.error({ ...attempt, cause: messageOf(thrown) }, SAID.withoutFile),
     unused: ({ type, ...attempt }: EndedAttempt): void =>
       void seldom(`unused ${type}`, (suppressed) => logger.warn({ type, ...attempt, suppressed }, SAID.unused)),
+    breaker({ endpoint, type, id }: EndedAttempt, news: BreakerNews, probeAt: number): void {
+      const facts = { endpoint, type, id };
+      if (news === 'breaker closed') logger.info(facts, OF_BREAKERS[news]);
+      else logger.warn({ ...facts, nextAttemptAt: new Date(probeAt).toISOString() }, OF_BREAKERS[news]);
+    },
     outlived: (attempt: EndedAttempt): void => logger.warn({ ...attempt }, SAID.outlived),
     found(crashed: readonly CrashedEvent[]): void {
       for (const { endpoint, id, type, attempt, wasClosing } of crashed) {

@@ -5,7 +5,7 @@ import type { ClaimedEvent, ClaimRequest, Settlement } from '../../src/inbox/wor
 import { createProcessor } from '../../src/processing/processor.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
-import { silent } from '../helpers/silent-logger.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { pausing } from './handlers-pause.conformance.ts';
 
@@ -53,7 +53,9 @@ export function testBreakers(open: () => Promise<Inbox>, early = 2): void {
   async function opened(...more: readonly string[]): Promise<Inbox> {
     const inbox = await open();
     await store(inbox, ...['one', 'two', ...more].map((id) => orderEvent(id)));
-    for (const event of await claim(inbox, START, {}, 2)) await settle(inbox, event, failing(START), START);
+    const [one, two] = await claim(inbox, START, {}, 2);
+    expect(await settle(inbox, one, failing(START), START)).toBe(true);
+    expect(await settle(inbox, two, failing(START), START)).toBe('breaker opened');
     return inbox;
   }
 
@@ -86,7 +88,7 @@ export function testBreakers(open: () => Promise<Inbox>, early = 2): void {
   it('the probe’s success ends the pause, and all others run', async () => {
     const inbox = await opened('three');
     const probe = await probeAt(inbox, START + PROBE_MS);
-    expect(await settle(inbox, probe, working({ isProbe: true }), START + PROBE_MS)).toBe(true);
+    expect(await settle(inbox, probe, working({ isProbe: true }), START + PROBE_MS)).toBe('breaker closed');
     expect(await claim(inbox, START + PROBE_MS + 1)).toHaveLength(2);
   });
 
@@ -96,10 +98,10 @@ export function testBreakers(open: () => Promise<Inbox>, early = 2): void {
     const [one, two, slow] = await claim(inbox, START);
     await settle(inbox, one, failing(START), START);
     await settle(inbox, two, failing(START), START);
-    await settle(inbox, slow, failing(START + 5_000), START + 5_000);
+    expect(await settle(inbox, slow, failing(START + 5_000), START + 5_000)).toBe(true);
     const at = START + PROBE_MS;
     const probe = await probeAt(inbox, at);
-    await settle(inbox, probe, failing(at, { isProbe: true }), at);
+    expect(await settle(inbox, probe, failing(at, { isProbe: true }), at)).toBe('probe failed');
     expect(await idsAt(inbox, at + PROBE_MS - 1)).toEqual([]);
     const [again] = await claim(inbox, at + PROBE_MS);
     expect(again?.isProbe).toBe(true);
@@ -117,7 +119,7 @@ export function testBreakers(open: () => Promise<Inbox>, early = 2): void {
     const [one, two, slow] = await claim(inbox, START);
     await settle(inbox, one, failing(START), START);
     await settle(inbox, two, failing(START), START);
-    await settle(inbox, slow, working(), START + 100);
+    expect(await settle(inbox, slow, working(), START + 100)).toBe('breaker closed');
     expect(await idsAt(inbox, START + 200)).toEqual(['one', 'two']);
   });
 
@@ -218,9 +220,10 @@ export function testBreakers(open: () => Promise<Inbox>, early = 2): void {
     await store(inbox, ...Array.from({ length: 6 }, (_, n) => orderEvent(`evt_${n}`)));
     const runs: number[] = [];
     let isDown = true;
+    const { logger, lines } = recordedLog();
     await using worker = createProcessor({
       inbox,
-      logger: silent,
+      logger,
       processing: { concurrency: 1, retry: { baseMs: 1, maxMs: 1 } },
       handlers: {
         'order.created': {
@@ -242,5 +245,13 @@ export function testBreakers(open: () => Promise<Inbox>, early = 2): void {
     await expect
       .poll(async () => (await inbox.get({ endpoint: 'default', id: 'evt_5' }))?.state, { timeout: 10_000 })
       .toBe('processed');
+    const told = lines.flatMap(({ level, message, facts }) =>
+      message.includes('breaker') ? [[level, message.slice(0, 25), facts['type']]] : [],
+    );
+    expect(told.slice(0, 2)).toEqual([
+      ['warn', 'breaker opened: events of', 'order.created'],
+      ['warn', 'the handler failed again,', 'order.created'],
+    ]);
+    expect(told.at(-1)).toEqual(['info', 'breaker closed: events of', 'order.created']);
   });
 }

@@ -4,7 +4,7 @@ import { MANY_FRESH } from '../rules/accept.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/claim.ts';
 import { othersOf, supersededBy } from '../rules/latest.ts';
 import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts';
-import { planBreaker } from '../rules/breakers.ts';
+import { planBreaker, type BreakerReport } from '../rules/breakers.ts';
 import { isPaused, planHandlersPause, type StoredPause } from '../rules/pauses.ts';
 import { ratesIn, type StoredRate } from '../rules/rates.ts';
 import { isAmong, isInScope } from '../rules/processors.ts';
@@ -20,7 +20,7 @@ import {
   type SizedEvent,
   type Store,
 } from '../rules/store.ts';
-import type { Lease, Scope } from '../work.ts';
+import type { BreakerNews, Lease, Scope } from '../work.ts';
 import type { Entries, Entry, MemoryHandling } from './memory-events.ts';
 
 type Part = Store<'sync'> & Pick<SyncStore, 'ahead' | 'indexArrivals'>;
@@ -96,7 +96,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
     return false;
   }
 
-  function apply(change: Change): void {
+  function apply(change: Change, news: Map<BreakerReport, BreakerNews>): void {
     switch (change.kind) {
       case 'attempt ended': {
         const { event, supersedes } = change;
@@ -147,6 +147,7 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
         if (plan.failures === 0) inARow.delete(key);
         else inARow.set(key, plan.failures);
         movePause(pause, plan.pause);
+        if (plan.news !== null) news.set(report, plan.news);
         break;
       }
       case 'probe begun': {
@@ -293,7 +294,9 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
       if (steps.every(({ name }) => name !== step.name)) steps.push({ ...step, attempt, at: new Date(now) });
     },
     apply(changes) {
-      for (const change of changes) apply(change);
+      const news = new Map<BreakerReport, BreakerNews>();
+      for (const change of changes) apply(change, news);
+      return news;
     },
   };
 }

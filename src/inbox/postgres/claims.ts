@@ -1,7 +1,7 @@
 import { InboxUnavailableError } from '../../errors.ts';
 import type { EventKey } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
-import { isRunning, planSettle, withTimes } from '../rules/attempt.ts';
+import { isRunning, planSettle, withNews, withTimes } from '../rules/attempt.ts';
 import { probeBegun } from '../rules/breakers.ts';
 import {
   ClaimPlan,
@@ -277,8 +277,8 @@ export async function settleGroup(store: Store, jobs: readonly SettlementJob[]):
             outcomes[lost.indexOf(lease)],
           ),
         );
-        await place.apply(plans.flatMap(({ changes }) => changes));
-        return plans.map(({ result }) => result);
+        const news = await place.apply(plans.flatMap(({ changes }) => changes));
+        return plans.map(({ result, changes }) => withNews(result, changes, news));
       },
       async wasDone() {
         isUnsure = true;

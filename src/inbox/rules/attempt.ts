@@ -14,7 +14,7 @@ import type {
 import type { Budget } from './budget.ts';
 import type { Counting } from './counted.ts';
 import { eventsToUnpark, nextAfter } from './entity-order.ts';
-import { breakerReport } from './breakers.ts';
+import { breakerReport, type NewsOfBreakers } from './breakers.ts';
 import { pauseAsked } from './pauses.ts';
 import { fingerprintOf } from './error-groups.ts';
 import type { AttemptOutcome, Change, Ending, HeldEvent, NextInQueue, RunningEvent } from './store.ts';
@@ -50,6 +50,12 @@ export function planSettle(
     result: event.hasEffect ? 'committed alone' : true,
     changes: [...changes, ...reported(event, settlement, now), ...paused],
   };
+}
+
+export function withNews(result: Settled, changes: readonly Change[], news: NewsOfBreakers): Settled {
+  if (result !== true || news.size === 0) return result;
+  const told = changes.flatMap((change) => (change.kind === 'attempt reported' ? (news.get(change.report) ?? []) : []));
+  return told[0] ?? result;
 }
 
 function reported(event: HeldEvent, settlement: Settlement, now: number): readonly Change[] {

@@ -1,4 +1,4 @@
-import type { BreakerEnd } from '../work.ts';
+import type { BreakerEnd, BreakerNews } from '../work.ts';
 import { auditLine, isLane, pauseWrite, type EndpointType, type StoredPause, type Write } from './pauses.ts';
 
 const BY_BREAKER = 'breaker';
@@ -32,9 +32,18 @@ export interface KnownBreaker {
 interface BreakerPlan {
   readonly failures: number;
   readonly pause: StoredPause | null;
-  /** what the audit records */
-  readonly act: 'pause' | 'resume' | null;
+  readonly news: BreakerNews | null;
 }
+
+export type NewsOfBreakers = ReadonlyMap<BreakerReport, BreakerNews>;
+
+export const NO_NEWS: NewsOfBreakers = new Map();
+
+/** What the audit records. */
+const ACTS: Readonly<Partial<Record<BreakerNews, 'pause' | 'resume'>>> = {
+  'breaker opened': 'pause',
+  'breaker closed': 'resume',
+};
 
 /**
  * Any success closes the breaker. After `limit` failures in a row, it opens. While it is open, only the probe's failure
@@ -45,18 +54,18 @@ export function planBreaker({ failures: before, pause }: KnownBreaker, report: B
   const isOpen = pause?.failures !== undefined;
   if (isUnclear) {
     const next = isOpen && isProbe ? { ...pause, until: new Date(now) } : pause;
-    return { failures: before, pause: next, act: null };
+    return { failures: before, pause: next, news: null };
   }
-  if (failed === null) return { failures: 0, pause: isOpen ? null : pause, act: isOpen ? 'resume' : null };
+  if (failed === null) return { failures: 0, pause: isOpen ? null : pause, news: isOpen ? 'breaker closed' : null };
   const failures = before + 1;
   const isOperators = pause !== null && pause.until === undefined;
-  if (isOperators || (isOpen ? !isProbe : failures < limit)) return { failures, pause, act: null };
+  if (isOperators || (isOpen ? !isProbe : failures < limit)) return { failures, pause, news: null };
   const paused = isOpen ? 0 : (pause?.until?.getTime() ?? 0);
   const until = new Date(Math.max(now + probeMs, paused));
   const since = isOpen ? pause.since : new Date(now);
   const reason = failed.trim().slice(0, REASON_CHARACTERS).toWellFormed();
   const opened = { endpoint, type, since, actor: BY_BREAKER, reason: reason === '' ? null : reason, until, failures };
-  return { failures, pause: opened, act: isOpen ? null : 'pause' };
+  return { failures, pause: opened, news: isOpen ? 'probe failed' : 'breaker opened' };
 }
 
 interface Tables {
@@ -66,7 +75,11 @@ interface Tables {
 }
 
 /** A success without earlier failures writes nothing. */
-export function breakerWrites(t: Tables, known: KnownBreaker, report: BreakerReport): readonly Write[] {
+export function breakerWrites(
+  t: Tables,
+  known: KnownBreaker,
+  report: BreakerReport,
+): { readonly writes: readonly Write[]; readonly news: BreakerNews | null } {
   const plan = planBreaker(known, report);
   const { endpoint, type, now } = report;
   const lane = [endpoint, type];
@@ -83,14 +96,15 @@ export function breakerWrites(t: Tables, known: KnownBreaker, report: BreakerRep
   } else if (plan.pause !== null && plan.pause !== known.pause) {
     writes.push(pauseWrite(t.pauses, plan.pause));
   }
-  const { act } = plan;
-  if (act !== null) {
+  const { news } = plan;
+  const act = news === null ? undefined : ACTS[news];
+  if (act !== undefined) {
     const counts = act === 'pause' ? { failures: plan.failures } : {};
     writes.push(
       auditLine(t.audit, { act, actor: BY_BREAKER, reason: plan.pause?.reason ?? null, now }, report, counts),
     );
   }
-  return writes;
+  return { writes, news };
 }
 
 /** The open breakers of which an event may probe now. */

@@ -1,6 +1,6 @@
 import type { Instant } from '../../events/instant.ts';
 import type { DeadReason, EventKey, EventState } from '../event.ts';
-import type { BreakerReport, ProbeBegun } from './breakers.ts';
+import type { BreakerReport, NewsOfBreakers, ProbeBegun } from './breakers.ts';
 import type { AskedPause, ClosedLane, EndpointType, StoredPause } from '../rules/pauses.ts';
 import type { RatesAsked, StoredRate } from '../rules/rates.ts';
 import type {
@@ -62,7 +62,7 @@ export interface Store<M extends Mode> {
   /** Returns the leases that are not lost. */
   renew(leases: readonly Lease[], until: number, isClosing: boolean): Answer<M, readonly Lease[]>;
   noteTime(now: number): Answer<M, void>;
-  apply(changes: readonly Change[]): Answer<M, void>;
+  apply(changes: readonly Change[]): Answer<M, NewsOfBreakers>;
 }
 
 /** Pending events of an entity in their order. With `entity: null`, events are independent. */

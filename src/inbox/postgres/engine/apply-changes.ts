@@ -1,6 +1,7 @@
 import { countChange, logColumn } from '../../rules/attempt.ts';
 import { supersededBy } from '../../rules/latest.ts';
-import { breakerWrites } from '../../rules/breakers.ts';
+import { breakerWrites, NO_NEWS, type BreakerReport, type NewsOfBreakers } from '../../rules/breakers.ts';
+import type { BreakerNews } from '../../work.ts';
 import {
   handlersPauseWrites,
   PAUSE_COLUMNS,
@@ -19,9 +20,9 @@ import type { Transaction } from './transaction.ts';
 type Ended = Extract<Change, { kind: 'attempt ended' }>;
 
 /** The caller holds the slots. Saves all changes of a kind together, in one round trip where possible. */
-export async function applyChanges(transaction: Transaction, changes: readonly Change[]): Promise<void> {
-  if (changes.length === 0) return;
-  await pauseTypes(transaction, changes);
+export async function applyChanges(transaction: Transaction, changes: readonly Change[]): Promise<NewsOfBreakers> {
+  if (changes.length === 0) return NO_NEWS;
+  const news = await pauseTypes(transaction, changes);
   const { session, t, moves, counts } = transaction;
   for (const change of changes) countChange(counts, change);
   const of = <Kind extends Change['kind']>(kind: Kind) =>
@@ -61,10 +62,12 @@ export async function applyChanges(transaction: Transaction, changes: readonly C
     ),
   ];
   await Promise.all([writeTogether(session, together), ...alone.filter(hasRows).map((write) => session.run(write))]);
+  return news;
 }
 
 /** A claim that deletes pauses does not wait for one that is being written. */
-async function pauseTypes({ session, t }: Transaction, changes: readonly Change[]): Promise<void> {
+async function pauseTypes({ session, t }: Transaction, changes: readonly Change[]): Promise<NewsOfBreakers> {
+  const told = new Map<BreakerReport, BreakerNews>();
   // The name of a long type is not known here, and too long for a pause.
   const asked = changes.flatMap((change) =>
     change.kind === 'type paused' && !isHash(change.asked.type) ? [change.asked] : [],
@@ -82,7 +85,9 @@ async function pauseTypes({ session, t }: Transaction, changes: readonly Change[
     const text = `SELECT failures FROM ${t.breakers} WHERE endpoint = $1 AND type = $2`;
     const row = await session.row<{ failures: number }>(text, [report.endpoint, report.type]);
     const before = { failures: row?.failures ?? 0, pause: await known(report) };
-    for (const write of breakerWrites(t, before, report)) await session.run(write);
+    const { writes, news } = breakerWrites(t, before, report);
+    for (const write of writes) await session.run(write);
+    if (news !== null) told.set(report, news);
   }
   for (const each of asked) {
     for (const write of handlersPauseWrites(t, await known(each), each)) await session.run(write);
@@ -97,6 +102,7 @@ async function pauseTypes({ session, t }: Transaction, changes: readonly Change[
     const ended = `SELECT endpoint, type FROM ${t.pauses} WHERE until_ms <= $1 AND failures IS NULL FOR UPDATE SKIP LOCKED`;
     await session.run(`DELETE FROM ${t.pauses} WHERE (endpoint, type) IN (${ended})`, [change.now]);
   }
+  return told;
 }
 
 const ATTEMPT =

@@ -2,7 +2,7 @@ import type { SyncStore } from '../../queue-operations.ts';
 import { isCommittedAlone, foundCrash, countChange, logColumn } from '../../rules/attempt.ts';
 import { OTHERS_TO_LOAD, othersOf, supersededBy } from '../../rules/latest.ts';
 import { isAmong } from '../../rules/processors.ts';
-import { breakerWrites } from '../../rules/breakers.ts';
+import { breakerWrites, NO_NEWS, type NewsOfBreakers } from '../../rules/breakers.ts';
 import { handlersPauseWrites, isPaused, openLanes, pausesIn } from '../../rules/pauses.ts';
 import { rateOf, ratesIn, rateWrite } from '../../rules/rates.ts';
 import {
@@ -131,17 +131,32 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
         ({ seq, fence }) => moves.renew.run({ seq, fence, until, closing: isClosing ? 1 : 0 }).changes === 1,
       ),
     apply(changes) {
+      let news = NO_NEWS;
       for (const change of changes) {
         countChange(counts, change);
-        apply(statements, change);
+        if (change.kind === 'attempt reported') news = new Map([...news, ...report(statements, change)]);
+        else apply(statements, change);
       }
+      return news;
     },
   };
 }
 
 const PAUSE_TABLES = { pauses: 'hookbox_pauses', breakers: 'hookbox_breakers', audit: 'hookbox_audit' };
 
-function apply(statements: NamedStatements, change: Change): void {
+function report(
+  statements: NamedStatements,
+  { report }: Extract<Change, { kind: 'attempt reported' }>,
+): NewsOfBreakers {
+  const { endpoint, type } = report;
+  const failures = statements.queue.failuresInARow.get({ endpoint, type })?.failures ?? 0;
+  const pause = pausesOf(statements).find((each) => isPaused([each], report)) ?? null;
+  const { writes, news } = breakerWrites(PAUSE_TABLES, { failures, pause }, report);
+  for (const each of writes) write(statements.database, each);
+  return news === null ? NO_NEWS : new Map([[report, news]]);
+}
+
+function apply(statements: NamedStatements, change: Exclude<Change, { kind: 'attempt reported' }>): void {
   const { database, moves, queue } = statements;
   switch (change.kind) {
     case 'attempt ended': {
@@ -201,14 +216,6 @@ function apply(statements: NamedStatements, change: Change): void {
     case 'type paused': {
       const known = pausesOf(statements).find((pause) => isPaused([pause], change.asked)) ?? null;
       for (const each of handlersPauseWrites(PAUSE_TABLES, known, change.asked)) write(database, each);
-      break;
-    }
-    case 'attempt reported': {
-      const { report } = change;
-      const { endpoint, type } = report;
-      const failures = queue.failuresInARow.get({ endpoint, type })?.failures ?? 0;
-      const pause = pausesOf(statements).find((each) => isPaused([each], report)) ?? null;
-      for (const each of breakerWrites(PAUSE_TABLES, { failures, pause }, report)) write(database, each);
       break;
     }
     case 'probe begun':
