@@ -21,7 +21,7 @@ type Attributes = Readonly<Record<string, string>>;
 /** The operations of the OpenTelemetry conventions for messaging. */
 export type Operation = 'receive' | 'handle';
 
-/** A delivery that was taken in, or an attempt that ended. */
+/** A delivery that was taken in, an attempt that ended, or events that a newer one superseded. */
 export interface Measured {
   readonly operation: Operation;
   readonly endpoint: string;
@@ -29,7 +29,10 @@ export interface Measured {
   readonly type?: string;
   readonly outcome: string;
   readonly errorType?: string;
-  readonly seconds: number;
+  /** `null` if no handler ran. */
+  readonly seconds: number | null;
+  /** @defaultValue 1 */
+  readonly count?: number;
 }
 
 /** As the conventions advise for durations. */
@@ -70,7 +73,7 @@ function instruments(meter: MeterApi, operation: Operation): Recorder {
   const advice = { explicitBucketBoundaries: BOUNDARIES };
   const seconds = meter.createHistogram(duration[0], { description: duration[1], unit: 's', advice });
   const messages = meter.createCounter(count[0], { description: count[1], unit: '{message}' });
-  return ({ endpoint, type, outcome, errorType, seconds: took }) => {
+  return ({ endpoint, type, outcome, errorType, seconds: took, count: times = 1 }) => {
     const attributes = {
       ...messagingAttributes(operation, operationType, endpoint),
       'hookbox.outcome': outcome,
@@ -78,8 +81,8 @@ function instruments(meter: MeterApi, operation: Operation): Recorder {
       ...(type !== undefined && { 'hookbox.event.type': isEventType(type) ? type : '_OTHER' }),
       ...(errorType !== undefined && { 'error.type': errorType }),
     };
-    seconds.record(took, attributes);
-    messages.add(1, attributes);
+    if (took !== null) seconds.record(took, attributes);
+    messages.add(times, attributes);
   };
 }
 

@@ -36,6 +36,8 @@ export interface Tracing {
   receive(endpoint: string, header: ReadHeader | undefined): OpenSpan;
   /** Links to the delivery's span, and is a trace of its own unless `isInline`. */
   handle(event: HandledEvent, isInline: boolean): OpenSpan;
+  /** They have no span, because no handler ran. */
+  superseded(events: { readonly endpoint: string; readonly type: string | null; readonly count: number }): void;
 }
 
 /** `SpanKind` and `SpanStatusCode` of the API. */
@@ -94,6 +96,10 @@ export function tracingBy(api: OpenTelemetryApi | undefined): Tracing | null {
         const options = { kind: CONSUMER, attributes, links: link === null ? [] : [link], root: !isInline };
         return { span: tracer().startSpan(`handle ${endpoint}`, options, parent as never), parent };
       });
+    },
+    superseded({ endpoint, type, count }) {
+      const about = { operation: 'handle', endpoint, outcome: 'superseded', seconds: null, count } as const;
+      quietly(() => measure({ ...about, ...(type !== null && { type }) }));
     },
   };
 }

@@ -146,14 +146,19 @@ export function callsByMoves({
       if (mayBeDue(acceptance)) notify();
       return acceptance;
     },
-    async claim(request, limit, tell = () => {}, tellFull = () => {}) {
+    async claim(request, limit, tell = () => {}, tellFull = () => {}, tellSuperseded = () => {}) {
       const askedAt = wallTime();
       let newest: number | null = null;
       for (;;) {
-        const { step, crashed, newestSeq, freeAt } = await claims.claim(request, (numbered) =>
-          moveSince(askedAt, 'claim', numbered, limit, newest),
-        );
+        const {
+          step,
+          crashed,
+          newestSeq,
+          freeAt,
+          superseded = [],
+        } = await claims.claim(request, (numbered) => moveSince(askedAt, 'claim', numbered, limit, newest));
         tell(crashed);
+        if (superseded.length > 0) tellSuperseded(superseded);
         if (step === 'more') {
           newest = newestSeq;
           continue;

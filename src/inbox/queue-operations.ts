@@ -62,6 +62,7 @@ import type {
   ProcessorIdentity,
   ProcessorsSeen,
   Scope,
+  Superseded,
   UnhandledType,
   Settled,
   Settlement,
@@ -113,6 +114,7 @@ export interface ClaimStep<Claimed> {
   readonly newestSeq: number | null;
   /** when a type that has reached its rate may begin another attempt */
   readonly freeAt?: number | null;
+  readonly superseded?: readonly Superseded[];
 }
 
 export function claimDue(
@@ -144,7 +146,8 @@ export function claimDue(
     claimed.push(...give(store, chosen, leaseOf(request, { exclusive: true })));
   }
   store.apply(plan.begun());
-  return { step: claimed.length === 0 && plan.isCutShort ? 'more' : claimed, crashed, newestSeq, freeAt: plan.freeAt };
+  const { freeAt, superseded } = plan;
+  return { step: claimed.length === 0 && plan.isCutShort ? 'more' : claimed, crashed, newestSeq, freeAt, superseded };
 }
 
 export function claimOne(

@@ -208,6 +208,13 @@ export interface CrashedEvent extends EventKey {
 /** Called with the crashed attempts that a claim found, after the claim is durable. */
 export type TellCrashed = (crashed: readonly CrashedEvent[]) => void;
 
+/** Events that a claim superseded (`latest`). */
+export interface Superseded {
+  readonly endpoint: string;
+  readonly type: string | null;
+  readonly count: number;
+}
+
 /** The result of `WorkQueue.settle`. */
 export type Settled = boolean | 'committed alone' | BreakerNews;
 
@@ -313,12 +320,14 @@ export interface WorkQueue<Database = DefaultDatabase> {
    * first moves earlier leases and due times back by the same amount.
    *
    * @param tellFull - called if a type has reached its rate, with the time at which its next attempt may begin
+   * @param tellSuperseded - called with the numbers of events that newer ones superseded, once the claim is durable
    */
   claim(
     request: ClaimRequest,
     limit: number,
     tell?: TellCrashed,
     tellFull?: (freeAt: number) => void,
+    tellSuperseded?: (superseded: readonly Superseded[]) => void,
   ): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity, if its type has

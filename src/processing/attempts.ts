@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
 import { tracingBy, type OpenTelemetryApi } from '../host/tracing.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import type { ClaimedEvent, CrashedEvent } from '../inbox/work.ts';
+import type { ClaimedEvent, CrashedEvent, Superseded } from '../inbox/work.ts';
 import { attemptEnding } from './attempt-ending.ts';
 import { attemptHooks, type AttemptHooks } from './attempt-hooks.ts';
 import { attemptLog } from './attempt-log.ts';
@@ -60,6 +60,9 @@ export function attemptsOf(
     ending: attemptEnding({ inbox, clock, timers, grace, leases, closeMs, failed, tell: [log, hooks] }),
     hookCalls: hooks.calls,
     failed,
+    superseded: (found: readonly Superseded[]): void => {
+      for (const each of found) tracing?.superseded(each);
+    },
     crashed: (found: readonly CrashedEvent[]): void => {
       log.found(found);
       hooks.crashed(found);

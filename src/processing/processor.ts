@@ -239,9 +239,11 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
       ...(probes !== undefined && { probes }),
     };
     cancelWake();
-    const claimed = await inbox.claim({ ...numbered, ...slots.room() }, limit, attempts.crashed, (freeAt) => {
+    const tellFull = (freeAt: number): void => {
       cancelWake = timers.later(Math.max(1, freeAt - now()), pump);
-    });
+    };
+    const request = { ...numbered, ...slots.room() };
+    const claimed = await inbox.claim(request, limit, attempts.crashed, tellFull, attempts.superseded);
     hasFailed = false;
     grace.claimed(askedAt, now());
     return claimed;

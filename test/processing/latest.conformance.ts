@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { AttemptError, Quiet, Settlement } from '../../src/inbox/work.ts';
+import { EVERYTHING, type AttemptError, type Quiet, type Settlement } from '../../src/inbox/work.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import {
   at,
@@ -55,6 +55,22 @@ export function testLatest(name: string, open: () => Inbox): void {
       const line = { number: 1, trigger: 'auto', outcome: 'superseded', skipped: 'superseded by evt_3', error: null };
       expect(await inbox.attempts({ endpoint: 'default', id: 'evt_1' })).toMatchObject([line]);
       expect(await claimIds(LATER, latest())).toEqual([]);
+    });
+
+    it('tells how many events it superseded, and nothing of a claim that superseded none', async () => {
+      await holding(...figures(1, 2, 3), figure(4, { entity: null }));
+      const told: unknown[] = [];
+      const ask = () =>
+        inbox.claim(
+          { ...EVERYTHING, leaseMs: LEASE_MS, ordered: true, now: LATER, ...latest() },
+          10,
+          undefined,
+          undefined,
+          (superseded) => told.push(...superseded),
+        );
+      expect((await ask()).map(({ id }) => id).toSorted()).toEqual(['evt_3', 'evt_4']);
+      expect(await ask()).toEqual([]);
+      expect(told).toEqual([{ endpoint: 'default', type: TYPE, count: 2 }]);
     });
 
     it('is told from a burst of the same instant by its arrival', async () => {

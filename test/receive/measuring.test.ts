@@ -4,8 +4,11 @@ import { PeriodicExportingMetricReader, type MetricData } from '@opentelemetry/s
 import { expect, it, onTestFinished } from 'vitest';
 import type { OpenTelemetryApi } from '../../src/host/tracing.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import type { Handlers } from '../../src/processing/handlers.ts';
+import { createProcessor } from '../../src/processing/processor.ts';
 import { createReceiver, type ReceiverOptions } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
+import { orderEvents, store } from '../helpers/order-event.ts';
 
 const secret = 'a signing secret';
 
@@ -88,6 +91,24 @@ it('deliveries and attempts are counted and timed, also by an SDK that is regist
   const { descriptor } = metrics.get('messaging.client.operation.duration') ?? {};
   expect(descriptor).toMatchObject({ unit: 's', advice: { explicitBucketBoundaries: expect.any(Array) } });
   expect(deliveries).toEqual(points(metrics.get('messaging.client.operation.duration')));
+});
+
+it('superseded events are counted, but not timed', async () => {
+  const sdk = metering();
+  sdk.register();
+  const inbox = memoryInbox();
+  await store(inbox, ...orderEvents(3, (n) => ({ order: 'o', createdAt: n })));
+  const handlers: Handlers = { 'order.created': { handle: () => {}, latest: true } };
+  await using processor = createProcessor({ inbox, handlers, logger: false, openTelemetry: api });
+  await processor.start();
+  await expect.poll(async () => (await inbox.list()).every(({ state }) => state === 'processed')).toBe(true);
+  const metrics = await sdk.read();
+  const processed = { endpoint: 'default', outcome: 'processed', type: 'order.created', error: undefined, count: 1 };
+  expect(points(metrics.get('messaging.client.consumed.messages'))).toEqual([
+    { ...processed, outcome: 'superseded', count: 2 },
+    processed,
+  ]);
+  expect(points(metrics.get('messaging.process.duration'))).toEqual([processed]);
 });
 
 it.each<[string, Partial<typeof api>]>([

@@ -18,7 +18,7 @@ import { isPaused, type EndpointType } from '../rules/pauses.ts';
 import { seenSince } from '../rules/processors.ts';
 import { RateLimits } from '../rules/rates.ts';
 import type { Candidate, ClaimState, DueEvent, NewLease, Store as RuleStore } from '../rules/store.ts';
-import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, TellCrashed, Settlement } from '../work.ts';
+import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, Settlement, Superseded, TellCrashed } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
@@ -36,9 +36,16 @@ export async function claimDue(
   limit: number,
   tell: TellCrashed,
   tellFull: (freeAt: number) => void,
+  tellSuperseded: (superseded: readonly Superseded[]) => void,
 ): Promise<readonly ClaimedEvent[]> {
   let freeAt: number | null = null;
-  const claimed = await inSteps(store, asked, tell, async (place, before, crashed, later) => {
+  let superseded: readonly Superseded[] = [];
+  const tellAll: TellCrashed = (crashed) => {
+    tell(crashed);
+    if (superseded.length > 0) tellSuperseded(superseded);
+  };
+  const claimed = await inSteps(store, asked, tellAll, async (place, before, crashed, later) => {
+    superseded = [];
     const state = await startClaim(place, before, crashed);
     if (state === 'more') return 'more';
     const probes = await lockedProbes(place, state, before);
@@ -58,7 +65,7 @@ export async function claimDue(
       claimed.push(...(await give(place, chosen, leaseOf(request, { exclusive: true }))));
     }
     await place.apply(plan.begun());
-    ({ freeAt } = plan);
+    ({ freeAt, superseded } = plan);
     return claimed.length === 0 && plan.isCutShort ? 'more' : claimed;
   });
   if (freeAt !== null) tellFull(store.time.toCaller(freeAt));

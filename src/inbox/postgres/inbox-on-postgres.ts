@@ -149,8 +149,8 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     },
     get: (key) => asked(() => eventOf(store, key)),
     list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(patient, after, limit)),
-    claim: (request, limit, tell = () => {}, tellFull = () => {}) =>
-      asked(() => claimDue(store, request, limit, tell, tellFull)),
+    claim: (request, limit, tell = () => {}, tellFull = () => {}, tellSuperseded = () => {}) =>
+      asked(() => claimDue(store, request, limit, tell, tellFull, tellSuperseded)),
     claimOne: (key, request, tell = () => {}) => asked(() => claimByKey(store, key, request, tell)),
     ...asking(queue, asked),
     settle,

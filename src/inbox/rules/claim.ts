@@ -1,5 +1,5 @@
 import type { EventKey } from '../event.ts';
-import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, Scope, StartRequest } from '../work.ts';
+import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, Scope, StartRequest, Superseded } from '../work.ts';
 import { crashEnding, endAttempt, endingOf, endLease } from './attempt.ts';
 import { Budget } from './budget.ts';
 import { mustWait } from './entity-order.ts';
@@ -125,6 +125,7 @@ export class ClaimPlan {
   /** paused types of which the claim may take one event */
   #toProbe: readonly EndpointType[];
   readonly #probed: EndpointType[] = [];
+  readonly #superseded: Superseded[] = [];
   readonly #budget = new Budget();
   #claimed = 0;
   #parked = 0;
@@ -169,6 +170,10 @@ export class ClaimPlan {
 
   get isCutShort(): boolean {
     return this.#parked >= PARK_BATCH || this.#budget.isSpent;
+  }
+
+  get superseded(): readonly Superseded[] {
+    return this.#superseded;
   }
 
   get freeAt(): number | null {
@@ -232,6 +237,7 @@ export class ClaimPlan {
       if (burst !== undefined && step.kind === 'supersede') {
         const seqs = step.older.map(({ seq }) => seq);
         changes.push({ kind: 'superseded', seqs, by: burst.newest, now });
+        this.#superseded.push({ endpoint: event.endpoint, type: event.type, count: seqs.length });
         this.#parked += seqs.length;
         for (const seq of seqs) gone.add(seq);
         if (step.more) break;
