@@ -51,7 +51,7 @@ const MOST_OF_ANSWER = 2_000;
 
 /**
  * Sends the stored body of one event to an address, as a delivery with a new signature, and returns the answer. The
- * event in the inbox stays as it is. Redirects are not followed.
+ * event in the inbox stays as it is; its history has the replay. Redirects are not followed.
  *
  * Only this machine may get the event, unless `allow` names the host. The name `localhost` is refused if it resolves
  * to another machine. The audit records the address without its query.
@@ -80,11 +80,12 @@ export async function replayEvent(
   const { to, secret, allow = [], timeoutMs } = options;
   const url = replayTarget(to, allow);
   const operations = operationsOf(inbox);
-  const body = (await inbox.get(key))?.body ?? null;
-  if (body === null) return null;
+  const event = await inbox.get(key);
+  if (event === null || event.body === null) return null;
+  const { body, seq } = event;
   const signature = secret === null ? null : signBody(body, secret);
   const target = { endpoint: key.endpoint, ids: [key.id], to: `${url.origin}${url.pathname}` };
-  const audit = await operations.note('replay', by, target, { sent: 1 });
+  const audit = await operations.note('replay', by, target, { sent: 1 }, [seq]);
   const agent = agentFor(url, 1);
   const began = performance.now();
   const report = (status: number | null, text: string, problem: string | null): ReplayReport => {

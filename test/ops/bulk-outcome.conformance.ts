@@ -9,6 +9,7 @@ import {
   getEvent,
   listEvents,
   previewBulk,
+  replayEvent,
   runBulk,
 } from '../../src/ops/index.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
@@ -49,6 +50,8 @@ export const testBulkOutcomes = suite((open: () => Promise<Inbox>) => {
     await handleAgain(inbox, RETRY, orderEvent('later'));
     await discardEvents(inbox, [key('put away')], GRACE);
     await eraseEntity(inbox, 'erased', GRACE);
+    // Changes nothing, so it is not counted.
+    await replayEvent(inbox, key('well'), GRACE, { to: 'http://127.0.0.1:1/', secret: null });
 
     const outcome = await bulkOutcome(inbox, id);
     expect(outcome).toEqual({

@@ -33,7 +33,7 @@ async function receiving(listener: RequestListener): Promise<number> {
 }
 
 describe('a replay', () => {
-  it('sends the stored bytes with a new signature, shows the answer, and changes nothing but the audit', async () => {
+  it('sends the stored bytes with a new signature, shows the answer, and changes nothing but the audit and the history', async () => {
     const inbox = await stocked();
     const before = await getEvent(inbox, KEY);
     let seen: boolean | undefined;
@@ -58,7 +58,11 @@ describe('a replay', () => {
         counts: { failed: 1 },
       },
     ]);
-    expect(await getEvent(inbox, KEY)).toEqual(before);
+    const { timeline = [], ...after } = (await getEvent(inbox, KEY)) ?? {};
+    const acts = timeline.filter(({ what }) => what === 'act');
+    const replay = { to: `http://127.0.0.1:${port}/webhooks`, result: 'failed' };
+    expect(acts).toMatchObject([{ act: { act: 'replay', actor: 'ada', audit: report?.audit, replay } }]);
+    expect({ ...after, timeline: timeline.filter(({ what }) => what !== 'act') }).toEqual(before);
   });
 
   it('follows no redirect, and waits no longer than it is told to', async () => {

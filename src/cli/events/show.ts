@@ -5,7 +5,7 @@ import { createMask } from '../../ops/body/mask.ts';
 import { readableBody } from '../../ops/body/readable-body.ts';
 import { foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import { getEvent, type EventHistory, type TimelineEntry } from '../../ops/index.ts';
-import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
+import { actInWords, replayInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
 import {
   attemptsInWords,
   stateText,
@@ -170,7 +170,9 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
       const { act, actor, via, reason, bulk } = entry.act;
       const part = bulk === null ? '' : ` in bulk action ${bulk}`;
       const why = reason === null ? '' : `: ${oneLine(reason)}`;
-      return [`${oneLine(actInWords(act))} by ${oneLine(actor)} ${VIA_WORDS[via]}${part}${why}`];
+      return [
+        `${oneLine(actInWords(act))} by ${oneLine(actor)} ${VIA_WORDS[via]}${replayInWords(entry.act)}${part}${why}`,
+      ];
     }
     case 'attempts': {
       const { attempts, last } = entry;

@@ -57,17 +57,31 @@ export interface AuditPage {
 export interface EventAct extends Pick<AuditLine, 'actor' | 'via' | 'reason'> {
   /** When the operator acted on this event. */
   readonly at: Date;
-  /** rerun, discard, retry now or erase. */
+  /** rerun, discard, retry now, replay or erase. */
   readonly act: string;
   /** The `seq` of the audit line. */
   readonly audit: number;
   /** The id of the bulk action that the action was part of. */
   readonly bulk: number | null;
+  /** The address of a replay, and the answer: `sent` if the process ended before one came. */
+  readonly replay?: { readonly to: string; readonly result: ReplayResult };
 }
 
+type ReplayResult = 'accepted' | 'failed' | 'sent';
+
 export interface Audit {
-  /** Actions that change events write their audit line in the same transaction. */
-  note(act: string, by: By, filter: unknown, counts: Readonly<Record<string, number>>): Promise<number>;
+  /**
+   * Actions that change events write their audit line in the same transaction.
+   *
+   * @param seqs - the events whose history has the line
+   */
+  note(
+    act: string,
+    by: By,
+    filter: unknown,
+    counts: Readonly<Record<string, number>>,
+    seqs?: readonly number[],
+  ): Promise<number>;
   /** Replaces the counts of an audit line. Does nothing if the line does not exist. */
   recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;
   /** Lists audit lines, newest first. */
@@ -89,7 +103,7 @@ interface AuditRow extends Pick<AuditLine, 'seq' | 'actor' | 'via' | 'act' | 're
 export function audit(tables: OperatorTables): Audit {
   const { t, keyIs, joinRow } = tables.dialect;
   return {
-    note: async (act, by, filter, counts) => noteLine(tables, act, actingBy(by), filter, counts),
+    note: async (act, by, filter, counts, seqs) => noteLine(tables, act, actingBy(by), filter, counts, seqs),
     async recount(seq, counts) {
       await tables.change(async (tx) => {
         await tx.rows(recountedLine(t, seq, counts));
@@ -121,22 +135,29 @@ export function audit(tables: OperatorTables): Audit {
     },
     async actsOn({ id, endpoint }) {
       const text = `
-        SELECT acts.audit, acts.at_ms, line.actor, line.via, line.act, line.reason, line.filter FROM (
+        SELECT acts.audit, acts.at_ms, line.actor, line.via, line.act, line.reason, line.filter, line.counts FROM (
           SELECT audit, at_ms FROM ${t.event_acts}
           WHERE seq = (SELECT seq FROM ${t.events} WHERE ${keyIs('$1', '$2')}) ORDER BY audit DESC LIMIT ${MOST_ACTS}
         ) AS acts ${joinRow(t.audit, 'line', (row) => `${row}.seq = acts.audit`)}`;
       return tables.read(async ({ rows, toCaller }) => {
-        const acts = await rows<Omit<AuditRow, 'seq' | 'counts'> & { audit: number }>({ text, values: [id, endpoint] });
+        const acts = await rows<Omit<AuditRow, 'seq'> & { audit: number }>({ text, values: [id, endpoint] });
         return acts
           .toSorted((one, other) => one.audit - other.audit)
-          .map(({ at_ms: at, filter, ...line }) => ({
+          .map(({ at_ms: at, filter, counts, ...line }) => ({
             ...line,
             at: new Date(toCaller(at)),
             bulk: (JSON.parse(filter) as { bulk?: number } | null)?.bulk ?? null, // of a bulk action, startLine wrote it
+            ...(line.act === 'replay' && { replay: replayOf(filter, counts) }),
           }));
       });
     },
   };
+}
+
+function replayOf(filter: string, counts: string): NonNullable<EventAct['replay']> {
+  const { to } = JSON.parse(filter) as { readonly to: string }; // of replayEvent
+  const { accepted, failed } = countsIn(counts);
+  return { to, result: accepted === undefined ? (failed === undefined ? 'sent' : 'failed') : 'accepted' };
 }
 
 function countsIn(json: string): AuditLine['counts'] {
@@ -149,8 +170,14 @@ export function noteLine(
   author: (clock: Clock) => Author,
   filter: unknown,
   counts: AuditLine['counts'],
+  seqs: readonly number[] = [],
 ): Promise<number> {
-  return tables.change((tx) => addLine(tx, act, author(tx), filter, counts));
+  return tables.change(async (tx) => {
+    const by = author(tx);
+    const line = await addLine(tx, act, by, filter, counts);
+    if (seqs.length > 0) tx.later(actedEvents(tx.dialect, line, seqs, by.now));
+    return line;
+  });
 }
 
 export async function addLine(

@@ -291,7 +291,8 @@ function selectAlike({ t, list, joinRow, event, state, queued }: Dialect): strin
   return `
     SELECT state, failed, erased, again, count(*) AS count FROM (
       SELECT ${state}, coalesce(${queued}.failures > 0, false) AS failed, events.erased_ms IS NOT NULL AS erased,
-        (SELECT 1 FROM ${t.event_acts} AS acts WHERE acts.seq = events.seq AND acts.audit > $2 LIMIT 1) IS NOT NULL AS again
+        (SELECT 1 FROM ${t.event_acts} AS acts WHERE acts.seq = events.seq AND acts.audit > $2
+          AND (SELECT act FROM ${t.audit} AS line WHERE line.seq = acts.audit) <> 'replay' LIMIT 1) IS NOT NULL AS again
       FROM ${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)} ${event.joins}
     ) AS event GROUP BY state, failed, erased, again`;
 }

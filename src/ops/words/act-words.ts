@@ -39,7 +39,15 @@ export const ACT_WORDS = {
 
 export function actInWords(act: EventAct['act']): string {
   if (act === 'erase') return 'erased';
+  if (act === 'replay') return 'replayed';
   return Object.hasOwn(ACT_WORDS, act) ? ACT_WORDS[act as Act].done : act;
+}
+
+/** ` to http://localhost:4000/webhooks (accepted)`; empty for another action */
+export function replayInWords({ replay }: EventAct): string {
+  if (replay === undefined) return '';
+  const answer = replay.result === 'sent' ? 'no answer known' : replay.result;
+  return ` to ${oneLine(replay.to, 200)} (${answer})`;
 }
 
 export const VIA_WORDS = {

@@ -1,7 +1,7 @@
 import type { Mark } from '../../inbox/rules/marks.ts';
 import type { EventAct } from '../../inbox/operator/audit.ts';
 import { type EventHistory, type TimelineEntry, foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
-import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
+import { actInWords, replayInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
 import { afterHowLong, dueInWords, lineInWords, nthAttempt, ofLimit, withoutRun } from '../../ops/words/event-words.ts';
 import { age, number, plural, timestamp } from '../../ops/words/format.ts';
 import { oneLine, printableLines } from '../../printable.ts';
@@ -69,11 +69,13 @@ function inWords(entry: Entry, summary: EventHistory['summary'], releases: reado
   }
 }
 
-function actOf({ act, actor, via, reason, bulk }: EventAct, base: string) {
+function actOf(done: EventAct, base: string) {
+  const { act, actor, via, reason, bulk } = done;
   return (
     <>
       <strong>{oneLine(actInWords(act), 20)}</strong> by <StoredText text={actor} atMost={200} />{' '}
       <span class="muted">{VIA_WORDS[via]}</span>
+      {replayInWords(done)}
       {bulk !== null && (
         <>
           {' '}

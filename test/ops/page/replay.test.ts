@@ -26,6 +26,7 @@ test('the page sends an event to this machine, and shows what that answers as te
   expect(textIn(answer, 'replayed')).toContain(hostileTexts.script);
   expect(countOf(answer, 'script')).toBe(1);
   await expectAnswer(await post(`${EVENT}/replay`, { to: 'http://shop.example/' }), 400, 'Nothing was sent.');
+  expect(textIn(await html(EVENT), 'timeline')).toMatch(/replayed by \S+ on the page to http:\S+\/x \(failed\)/);
 });
 
 test.for([
