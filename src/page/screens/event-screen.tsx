@@ -148,12 +148,15 @@ async function releasesUntil(
 }
 
 function headline({ base, now, visitor }: Visit, { summary, wait }: EventHistory) {
-  const { state, deadReason, lastError } = summary;
+  const { state, deadReason, lastError, lastOutcome } = summary;
+  const isSuperseded = state === 'processed' && lastOutcome === 'superseded';
   return (
     <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
       {state === 'dead'
         ? `No handler runs for it unless ${visitor.role === 'operator' ? 'you rerun it' : 'an operator reruns it'}:`
-        : STANDING[state]}
+        : isSuperseded
+          ? 'Its handler did not run, because a newer event was waiting.'
+          : STANDING[state]}
       {wait !== null && (
         <>
           {' '}

@@ -110,6 +110,7 @@ describe('what has happened', () => {
     const latest = { '*': { quietMs: 0, maxMs: 0 } };
     await inbox.claim({ endpoints: '*', types: '*', ordered: true, leaseMs: 1_000, now: Date.now(), latest }, 1);
     expect(textOf(partOf(await html(EVENT), 'timeline'))).toContain('superseded by evt_2; its handler did not run');
+    expect(textIn(await html(EVENT), 'headline')).toBe('Its handler did not run, because a newer event was waiting.');
   });
 
   test.for([
