@@ -340,7 +340,7 @@ function copySelected(text) {
   return isCopied;
 }
 
-// ---- Bodies: buttons that copy a value or its path, and one that folds all. ----
+// ---- Bodies: arrow keys move between the rows, whose buttons copy a value or its path; another button folds all. ----
 
 const copies = document.createElement('span');
 copies.className = 'copies';
@@ -360,11 +360,84 @@ for (const [what, textOf] of Object.entries({ value: valueOf, path: pathOf })) {
 function offerCopies(event) {
   const row = event.target.closest?.('.tree .leaf, .tree summary');
   if (!row || row === copies.parentElement) return;
+  // A button that is focused by keys stays.
+  if (event.type === 'pointerover' && copies.querySelector(':focus-visible') !== null) return;
   const [value, path] = copies.children;
   value.hidden = row.querySelector('.value') === null || row.querySelector('.value + .muted') !== null;
   path.hidden = pathOf(row) === '';
   row.append(copies);
 }
+
+/** A body is one stop for Tab; its buttons to copy are the next two. */
+function stopAt(row) {
+  const tree = row.closest('.tree');
+  for (const stop of tree.querySelectorAll('[tabindex="0"]')) stop.tabIndex = -1;
+  row.tabIndex = 0;
+}
+for (const row of document.querySelectorAll('.tree :is(.leaf, summary)')) row.tabIndex = -1;
+for (const tree of document.querySelectorAll('.tree')) stopAt(tree.querySelector('.leaf, summary'));
+
+function isUnfolded(row) {
+  const part = row.matches('summary') ? row.parentElement.parentElement : row;
+  return part.closest('.tree details:not([open])') === null;
+}
+
+document.addEventListener('focusin', ({ target }) => {
+  if (target.matches?.('.tree :is(.leaf, summary)')) stopAt(target);
+});
+document.addEventListener(
+  'toggle',
+  ({ target }) => {
+    const tree = target.closest?.('.tree');
+    const stop = tree?.querySelector('[tabindex="0"]');
+    if (stop && !isUnfolded(stop)) stopAt(tree.querySelector('.leaf, summary'));
+  },
+  true,
+);
+
+/** Returns the row that a key leads to, or `null`. */
+function rowAfter(row, key) {
+  const rows = [...row.closest('.tree').querySelectorAll('.leaf, summary')].filter(isUnfolded);
+  const at = rows.indexOf(row);
+  const details = row.matches('summary') ? row.parentElement : null;
+  switch (key) {
+    case 'ArrowDown':
+      return rows[at + 1] ?? row;
+    case 'ArrowUp':
+      return rows[at - 1] ?? row;
+    case 'Home':
+      return rows[0];
+    case 'End':
+      return rows.at(-1);
+    case 'ArrowRight':
+      if (details === null) return row;
+      if (details.open) return rows[at + 1] ?? row;
+      details.open = true;
+      return row;
+    case 'ArrowLeft':
+      if (details?.open) {
+        details.open = false;
+        return row;
+      }
+      return (details ?? row).closest('li')?.closest('details').querySelector('summary') ?? row;
+    default:
+      return null;
+  }
+}
+
+document.addEventListener('keydown', (event) => {
+  const row = event.target.closest?.('.tree .leaf, .tree summary');
+  if (!row || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  if (event.key === 'c') {
+    offerCopies(event);
+    copies.querySelector('button:not([hidden])')?.click();
+  } else {
+    const next = rowAfter(row, event.key);
+    if (next === null) return;
+    next.focus();
+  }
+  event.preventDefault();
+});
 document.addEventListener('pointerover', offerCopies);
 document.addEventListener('focusin', offerCopies);
 

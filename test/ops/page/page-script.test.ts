@@ -296,3 +296,35 @@ test('a page that is told to come again later does, without a reload', async () 
   await page.getByRole('button', { name: '1 new' }).waitFor();
   expect(refused).toBeGreaterThanOrEqual(3);
 });
+
+test('a body is one stop for Tab: arrow keys go to its rows and fold them, and each row is copied by a key', async () => {
+  const { page, origin } = await opened('evt_1');
+  await page.goto(`${origin}/ops/events/default/evt_1`);
+  await asks(page, 'void (navigator.clipboard.writeText = async (text) => void (window.copied = text))');
+  const { keyboard } = page;
+  const focused = () => asks<string>(page, 'document.activeElement.textContent.replace(/\\s+/g, " ").trim()');
+  const press = async (...keys: readonly string[]): Promise<string> => {
+    for (const key of keys) await keyboard.press(key);
+    return focused();
+  };
+  await page.locator('.tree summary').first().focus();
+  expect(await press('Tab')).toBe('Download');
+  await press('Shift+Tab');
+  expect(await press('ArrowDown', 'c')).toMatch(/^id: "evt_1"/);
+  expect(await asks(page, 'copied')).toBe('evt_1');
+  await page.getByRole('button', { name: 'Copy value' }).waitFor();
+  expect(await press('Tab')).toBe('Copy value');
+  expect(await press('Tab')).toBe('Copy path');
+  await keyboard.press('Enter');
+  expect(await asks(page, 'copied')).toBe('id');
+  expect(await press('End')).toMatch(/: /);
+  const folded = () => page.locator('.tree li details:not([open])').count();
+  expect(await folded()).toBe(0);
+  expect(await press('ArrowLeft', 'ArrowLeft')).toMatch(/^data: \{/);
+  expect(await folded()).toBe(1);
+  await press('ArrowRight', 'ArrowRight');
+  await page.getByRole('button', { name: 'Fold all' }).click();
+  expect(await asks(page, 'document.querySelectorAll(".tree [tabindex=\'0\']").length')).toBe(1);
+  // The event of a fold comes later.
+  await expect.poll(() => asks(page, 'document.querySelector(".tree summary").tabIndex')).toBe(0);
+});
