@@ -128,10 +128,12 @@ export function workQueue(store: Store): Part {
       read(async ({ session }) => {
         const rows = await session.rows<Pick<DoneStep, 'name' | 'attempt' | 'result'> & { at_ms: number }>(
           `SELECT name, attempt, at_ms, result FROM ${t.steps}
-           WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY at_ms, name`,
+           WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY seq, name`,
           [id, endpoint],
         );
-        return rows.map(({ at_ms: at, ...step }) => ({ ...step, at: new Date(time.toCaller(at)) }));
+        // Their index has them by name.
+        const inTime = rows.toSorted((one, other) => one.at_ms - other.at_ms);
+        return inTime.map(({ at_ms: at, ...step }) => ({ ...step, at: new Date(time.toCaller(at)) }));
       }),
     keepStep: (lease, step, now) =>
       // A second time does no harm.
