@@ -49,7 +49,7 @@ interface AttemptLogOptions {
 
 const OF_BREAKERS = {
   'breaker opened': 'breaker opened: events of the type wait until the handler succeeds for one of them',
-  'probe failed': 'the handler failed again, so the breaker stays open until the next event is tried',
+  'probe failed': 'breaker stays open: the handler failed again, so the type waits until the next event is tried',
   'breaker closed': 'breaker closed: events of the type are handled again',
 } as const satisfies Record<BreakerNews, string>;
 

@@ -246,12 +246,12 @@ export function testBreakers(open: () => Promise<Inbox>, early = 2): void {
       .poll(async () => (await inbox.get({ endpoint: 'default', id: 'evt_5' }))?.state, { timeout: 10_000 })
       .toBe('processed');
     const told = lines.flatMap(({ level, message, facts }) =>
-      message.includes('breaker') ? [[level, message.slice(0, 25), facts['type']]] : [],
+      message.includes('breaker') ? [[level, message.split(':')[0], facts['type']]] : [],
     );
     expect(told.slice(0, 2)).toEqual([
-      ['warn', 'breaker opened: events of', 'order.created'],
-      ['warn', 'the handler failed again,', 'order.created'],
+      ['warn', 'breaker opened', 'order.created'],
+      ['warn', 'breaker stays open', 'order.created'],
     ]);
-    expect(told.at(-1)).toEqual(['info', 'breaker closed: events of', 'order.created']);
+    expect(told.at(-1)).toEqual(['info', 'breaker closed', 'order.created']);
   });
 }
