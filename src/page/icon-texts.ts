@@ -6,7 +6,8 @@ const read = (name: string): string => readFileSync(resolve(`heroicons/${name}`)
 
 function icon(name: string): string {
   return read(`16/solid/${name}.svg`)
-    .replace(/<svg [^>]*>/, '<svg class="icon" viewBox="0 0 16 16" fill="currentColor" aria-hidden="true">')
+    .replace(/<svg [^>]*>/, '')
+    .replace('</svg>', '')
     .replaceAll(/\n\s*/g, '');
 }
 

@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { AssetName } from './asset-texts.ts';
-import { Icon, type IconName } from './parts/icon.tsx';
+import { Icon, IconSet, type IconName } from './parts/icon.tsx';
 import { PREFERENCES, type Preferences } from './preferences.ts';
 import type { Visitor } from './visit.ts';
 
@@ -43,6 +43,7 @@ export function Layout(parts: LayoutParts) {
         <script type="module" src={`${base}/assets/page.js`} />
       </PageHead>
       <body data-live={`${base}/live`}>
+        <IconSet />
         <a class="skip" href="#main">
           Skip to content
         </a>
@@ -111,7 +112,7 @@ export function Layout(parts: LayoutParts) {
             You are <bdi>{visitor.name}</bdi>, {look.footing(visitor.role)}{' '}
             {times === 'UTC' ? 'All times are UTC.' : 'Times are local.'}
           </p>
-          <button type="button" id="show-keys" hidden>
+          <button type="button" id="show-keys" class="held" hidden>
             Keyboard shortcuts <kbd>?</kbd>
           </button>
         </footer>

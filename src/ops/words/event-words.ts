@@ -160,7 +160,7 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
     case 'paused':
       return ['type paused'];
     case 'no processor':
-      return ['no processor handles this type'];
+      return ['a processor'];
     case 'behind':
       return ['behind ', wait.blocker.event];
     case 'later':

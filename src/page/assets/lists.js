@@ -26,14 +26,12 @@
   });
 
   function showChoice() {
-    const bar = byId('chosen');
     const all = byId('choose-all');
-    if (bar === null || all === null) return;
+    if (all === null) return;
     const chosen = boxes().filter((box) => box.checked).length;
     all.hidden = false;
     all.checked = chosen > 0 && chosen === boxes().length;
     all.indeterminate = chosen > 0 && !all.checked;
-    bar.hidden = chosen === 0;
     byId('chosen-count').textContent = `${chosen} selected:`;
   }
 

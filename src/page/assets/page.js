@@ -546,7 +546,7 @@ document.addEventListener('click', (event) => {
 /** Opens the confirmation of an action on the checked rows, the selected row or the event. Never acts itself. */
 function askFor(act) {
   const bar = byId('chosen');
-  if (bar !== null && !bar.hidden) {
+  if (bar?.checkVisibility()) {
     // Rerun and discard apply to one group at a time, so with several checked groups the key does nothing.
     const button = bar.querySelector(`button[name="act"][value="${act}"]`);
     if (button !== null) button.form.requestSubmit(button);

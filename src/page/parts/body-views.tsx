@@ -26,7 +26,7 @@ export function eventBody(visit: Visit, { body, conflict }: StoredEvent, href: s
       <div class="heading">
         <h2>Body</h2>
         {view === 'tree' && (
-          <button type="button" class="plain" data-fold hidden>
+          <button type="button" class="plain held" data-fold hidden>
             Fold all
           </button>
         )}

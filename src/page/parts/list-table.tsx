@@ -101,7 +101,7 @@ export function Notice({ id = 'none', children }: PropsWithChildren<{ readonly i
 export function ChooseHead() {
   return (
     <>
-      <input type="checkbox" id="choose-all" aria-label="Select all shown" hidden />
+      <input type="checkbox" id="choose-all" class="held" aria-label="Select all shown" hidden />
       <span class="unseen">select</span>
     </>
   );

@@ -117,7 +117,7 @@ export function Copyable({ text }: { readonly text: string }) {
   return (
     <p class="copyable">
       <code>{text}</code>{' '}
-      <button type="button" data-copy hidden>
+      <button type="button" class="held" data-copy hidden>
         Copy
       </button>
     </p>

@@ -212,7 +212,7 @@ function CopyMenu({ visit, history: { summary, event } }: { readonly visit: Visi
     `  -H "X-Signature: $(hookbox sign ${file})" --data-binary @${file}`,
   ].join('\n');
   return (
-    <details class="menu" id="copy" data-copies hidden>
+    <details class="menu held" id="copy" data-copies hidden>
       <summary>
         <Icon name="copy" />
         Copy

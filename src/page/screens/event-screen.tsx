@@ -56,7 +56,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
               <code>
                 <StoredText text={id} />
               </code>{' '}
-              <button type="button" class="plain" data-copy={id} aria-label="Copy the id" hidden>
+              <button type="button" class="plain held" data-copy={id} aria-label="Copy the id" hidden>
                 <Icon name="copy" />
               </button>
             </p>

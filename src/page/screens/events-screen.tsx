@@ -30,7 +30,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
         <div class="toolbar">
           <StateChips visit={visit} fields={fields} filter={filter} isRefused={listed === null} />
           {filterForm(visit, fields)}
-          <details class="menu" id="views" data-views={base} hidden>
+          <details class="menu held" id="views" data-views={base} hidden>
             <summary>
               <Icon name="views" />
               Views

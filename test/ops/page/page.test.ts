@@ -36,7 +36,7 @@ describe('mounted', () => {
       expect(current.map(({ attributes }) => attributes['href'])).toEqual([`/ops${path}`]);
       for (const { attributes } of tagsOf(page)) {
         for (const to of [attributes['href'], attributes['src'], attributes['action']]) {
-          expect(to ?? '/ops').toMatch(/^(?:\/ops(?:[/?#]|$)|\?|#main$|data:,$)/);
+          expect(to ?? '/ops').toMatch(/^(?:\/ops(?:[/?#]|$)|\?|#main$|#icon-|data:,$)/);
         }
       }
     }
