@@ -8,7 +8,7 @@ import { eventHref, LABELS, TIMES } from './filter-fields.ts';
 import { LongText, StoredText } from './text.tsx';
 
 const TIMED = new Set<string>([...TIMES, 'settledBefore']);
-const SHOWN = 10;
+const SHOWN = 6;
 const VALUE_CHARACTERS = 60;
 /** Deeper than hookbox nests fields: other programs may write to the file, too. */
 const DEEPEST = 4;
