@@ -71,15 +71,20 @@ export class Observer {
             ),
         },
       }),
-      accept: (event, deadline, start) => {
+      accept: (event, deadline, asked) => {
         const received = { ...event, receivedAt: this.#clock.now() };
+        // A lease begins when it is written.
+        let start = asked;
         return call(
           'accept',
-          () => base.accept(received, deadline, start && { ...start, now: received.receivedAt }),
+          () => {
+            start = asked && { ...asked, now: this.#clock.now() };
+            return base.accept(received, deadline, start);
+          },
           (answer) => {
             model.accepted(received, answer);
             if (start === undefined || answer.started === undefined) return;
-            model.started(by, { ...start, now: received.receivedAt }, received, answer.started, this.isSlow);
+            model.started(by, start, received, answer.started, this.isSlow);
           },
         );
       },
