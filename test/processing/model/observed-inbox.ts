@@ -165,10 +165,14 @@ export class Observer {
         }).catch(failed);
         return 'failure' in end ? failed(end.failure) : end.value;
       },
-      announce: (scope, now, ignoreBefore, processor) =>
-        call(
+      announce: (scope, asked, ignoreBefore, processor) => {
+        let now = asked;
+        return call(
           'announce',
-          () => base.announce(scope, now, ignoreBefore, processor),
+          () => {
+            now = this.#clock.now();
+            return base.announce(scope, now, ignoreBefore && ignoreBefore + Math.min(0, now - asked), processor);
+          },
           (_, rows) => {
             model.waiting.announced(by, now);
             for (const row of rows) {
@@ -178,7 +182,8 @@ export class Observer {
               }
             }
           },
-        ),
+        );
+      },
       rerun: (key, content, now, readFrom) =>
         call(
           'rerun',
