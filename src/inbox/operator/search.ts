@@ -19,7 +19,7 @@ export interface EventSummary extends EventKey {
   readonly settledAt: Date | null;
   /** When a pending event is due. */
   readonly dueAt: Date | null;
-  /** How many attempts have begun. */
+  /** How many attempts have begun. If a newer event superseded this one, that counts as one. */
   readonly attempts: number;
   /** How many attempts were used up since the event was stored or rerun: those that failed and count. */
   readonly failures: number;
