@@ -135,7 +135,8 @@ describe('hookbox events rerun and discard, by a filter', () => {
       const { id } = await previewBulk(inbox, 'rerun', filter, { actor: 'ada' });
       return await runBulk(inbox, id, { actor: 'ada' });
     });
-    const time = { createdAt: expect.any(String), startedAt: expect.any(String), endedAt: expect.any(String) };
+    const at = expect.any(String) as string;
+    const time = { createdAt: at, startedAt: at, endedAt: at, ranMs: expect.any(Number) };
     expect(JSON.parse(ran.stdout)).toEqual({ ...(JSON.parse(JSON.stringify(bulk)) as object), ...time });
     expect(await statesIn(cwd)).toEqual(await statesIn(twin));
     expect(await auditIn(cwd)).toEqual(await auditIn(twin));
