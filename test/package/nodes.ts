@@ -9,8 +9,8 @@ export interface NodeLine {
   readonly executable: () => string;
 }
 
+/** Beside this Node, on which all other tests of the package run. */
 export const NODES: readonly NodeLine[] = [
-  { name: 'this Node', executable: () => process.execPath },
   { name: 'Node 22', executable: () => part('node22/bin/node') },
   { name: 'Node 26', executable: () => part('node26/bin/node') },
 ];

@@ -10,7 +10,7 @@ const SYSTEMS = [
   { name: 'require', all: 'run/require-all.cjs', deliver: 'run/deliver.cjs' },
 ];
 
-/** Every export path, from ES modules and from CommonJS, on every Node line. */
+/** Every export path, from ES modules and from CommonJS, on the oldest Node and the newest. */
 export function modulesSuite(installed: () => Installed): void {
   it('has public names for each export path', () => {
     const paths = Object.keys(installed().manifest.exports).filter((path) => path !== './package.json');
