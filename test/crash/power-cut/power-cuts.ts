@@ -20,21 +20,22 @@ export async function cutPower(
   const disk = new Disk();
   const acknowledged = new Set<string>();
   let disks = 0;
+  let written: ReturnType<typeof look> | undefined;
 
-  const faultOf = (files: Files): string | null => {
+  const faultOf = (seen: ReturnType<typeof look>): string | null => {
     disks += 1;
-    const { soundness, kept } = lookAt(files, folder);
+    const { soundness, kept } = seen;
     if (soundness !== 'ok') return `is not sound: ${String(soundness)}`;
     const lost = [...acknowledged].filter((line) => !kept.has(line));
     return lost.length === 0 ? null : `has lost of ${acknowledged.size} acknowledged: ${lost.slice(0, 5).join(', ')}`;
   };
 
   const faultNow = (isSync: boolean): string | null => {
-    const synced = isSync ? faultOf(disk.synced()) : null;
+    const synced = isSync ? faultOf(lookAt(disk.synced(), folder)) : null;
     if (synced !== null) return `with nothing that was not synced, the disk ${synced}`;
-    const now = faultOf(disk.now());
+    const now = faultOf((written ??= lookAt(disk.now(), folder)));
     if (now !== null) return `with all that was written, the disk ${now}`;
-    const torn = isSync || random() < 0.3 ? faultOf(disk.torn(random)) : null;
+    const torn = isSync || random() < 0.3 ? faultOf(lookAt(disk.torn(random), folder)) : null;
     return torn && `with a part of what was not synced, the disk ${torn}`;
   };
 
@@ -47,6 +48,8 @@ export async function cutPower(
       if (fault !== null) return { disks, acknowledged: acknowledged.size, fault: `before operation ${at}, ${fault}` };
     }
     disk.do(operation);
+    // A sync and an acknowledgement leave what was written as it is.
+    if (operation.kind !== 'sync' && operation.name !== ACKNOWLEDGED) written = undefined;
   }
   const fault = faultNow(true);
   return { disks, acknowledged: acknowledged.size, fault: fault && `at the end, ${fault}` };
@@ -60,7 +63,7 @@ function lookAt(files: Files, folder: string): ReturnType<typeof look> {
     if (name !== ACKNOWLEDGED) writeFileSync(join(folder, name), bytes);
   }
   try {
-    return look(join(folder, DATABASE));
+    return look(join(folder, DATABASE), !files.has(`${DATABASE}-journal`));
   } catch (failure) {
     return { soundness: failure, kept: new Set() };
   }

@@ -4,13 +4,23 @@ import { orderBody } from '../../helpers/order-delivery.ts';
 export const DATABASE = 'shop.db';
 export const ACKNOWLEDGED = 'acknowledged';
 
+const bodies = new Map<string, Buffer>();
+
 export function bodyOf(id: string): Buffer {
-  const size = [...id].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_000, 0);
-  return Buffer.from(orderBody(id).padEnd(size));
+  const known = bodies.get(id);
+  if (known !== undefined) return known;
+  const size = [...id].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 6_000, 0);
+  const body = Buffer.from(orderBody(id).padEnd(size));
+  bodies.set(id, body);
+  return body;
 }
 
-export function look(file: string): { readonly soundness: unknown; readonly kept: ReadonlySet<string> } {
-  const database = new Database(file);
+/** Who may only read copies nothing out of the log on leaving; who may not cannot roll back a journal. */
+export function look(
+  file: string,
+  readonly: boolean,
+): { readonly soundness: unknown; readonly kept: ReadonlySet<string> } {
+  const database = new Database(file, { readonly });
   try {
     database.pragma('synchronous = OFF');
     const soundness = database.pragma('quick_check', { simple: true });
