@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { expect } from 'vitest';
 import { expectConsole } from './console.ts';
 import { signBody } from '../../src/index.ts';
@@ -45,6 +46,7 @@ export async function send(url: string, { body, headers }: SignedOrder): Promise
 
 export async function expectStores(server: Pick<RunningServer, 'url' | 'database'>): Promise<void> {
   const { url, database } = server;
+  const before = existsSync(database) ? (await storedIn(database)).length : 0;
   const order = signedOrder();
   const large = signedOrder(300_000);
   expect(await send(url, order)).toMatchObject(accepted(order.id, false));
@@ -55,14 +57,18 @@ export async function expectStores(server: Pick<RunningServer, 'url' | 'database
   await get.text();
   expect(get.status).toBe(405);
 
-  await using inbox = sqliteInbox(database);
-  const stored = (await inbox.list()).map(({ id, verified, body, redeliveries }) => {
-    return { id, verified, body: body && Buffer.from(body), redeliveries: redeliveries.count };
-  });
+  const stored = (await storedIn(database)).slice(before);
   expect(stored).toEqual([
     { id: order.id, verified: true, body: order.body, redeliveries: 1 },
     { id: large.id, verified: true, body: large.body, redeliveries: 0 },
   ]);
+}
+
+async function storedIn(database: string): Promise<readonly object[]> {
+  await using inbox = sqliteInbox(database);
+  return (await inbox.list()).map(({ id, verified, body, redeliveries }) => {
+    return { id, verified, body: body && Buffer.from(body), redeliveries: redeliveries.count };
+  });
 }
 
 function accepted(id: string, duplicate: boolean): Partial<Answer> {

@@ -203,7 +203,8 @@ function pnpmInstall(project: Project, root: string): void {
     const modules = join(store, name.replace('/', '+'), 'node_modules');
     const own = join(modules, name);
     if (existsSync(own)) return own;
-    const needless = /\/node_modules\/better-sqlite3\/(?:deps|src)$/;
+    // Node reads none of it, and thousands of files are copied.
+    const needless = /\/node_modules\/(?:better-sqlite3\/(?:deps|src)|zod\/src)$|\.(?:map|md|png|d\.[cm]?ts)$/;
     cpSync(from, own, { recursive: true, filter: (path) => !needless.test(path) });
     const manifest = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as Record<string, object | undefined>;
     const peers = Object.keys(manifest['peerDependencies'] ?? {}).filter((peer) => peer === 'hono' || peer === 'zod');

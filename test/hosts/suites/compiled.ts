@@ -133,15 +133,20 @@ export function next(project: () => Project): void {
     expect(existsSync(join(folder(), '.next/BUILD_ID'))).toBe(true);
   });
 
+  let both: RunningServer;
+  beforeAll(async () => {
+    both = await start('/', tellingOfThreads(project()));
+  });
+  afterAll(() => both?.[Symbol.asyncDispose]());
+
   describe.each([
     { path: '/webhooks', parsed: '/parsed', fix: 'Mount the webhook route before body parsers.' },
     { path: '/api/webhooks', parsed: '/api/parsed', fix: BODY_PARSER_OFF.replace(';', '') },
   ])('$path', ({ path, parsed, fix }) => {
     let server: RunningServer;
-    beforeAll(async () => {
-      server = await start(path, tellingOfThreads(project()));
+    beforeAll(() => {
+      server = { ...both, url: new URL(path, both.url).href };
     });
-    afterAll(() => server[Symbol.asyncDispose]());
 
     it('stores what is authentic, once and in the thread of its inbox, and refuses what is forged', async () => {
       await send(server.url, forged(signedOrder())); // creates the receiver, which takes a moment

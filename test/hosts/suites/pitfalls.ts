@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { part } from '../../helpers/parts.ts';
 import { expectConsumed, expectStores, send, signedOrder } from '../deliveries.ts';
 import { changed, example, inlineCode } from '../page.ts';
@@ -23,40 +23,54 @@ export function pitfalls(project: () => Project): void {
   });
 
   describe.each(['express', 'express4'])('a parser of %s', (folder) => {
-    const behind = (parser: string): string =>
-      changed(example('express/server.mjs'), ["app.all('/webhooks', ", `app.all('/webhooks', ${parser}, `]);
     const json = inlineCode('express.json({');
     const raw = inlineCode('express.raw({');
+    const parsers = {
+      json,
+      raw,
+      'json-without-verify': json.replace(/, verify.*/, '})'),
+      text: raw.replace('raw', 'text'),
+      'with-its-limit': json.replace("limit: '1mb', ", ''),
+    };
+    type Parser = keyof typeof parsers;
 
-    it.each([
-      { parser: 'json', code: json },
-      { parser: 'raw', code: raw },
-    ])('keeps the bytes: $parser', ({ parser, code }) =>
-      started(`${folder}/${parser}.mjs`, behind(code), expectStores),
+    /** Each parser has a route and an inbox of its own. */
+    const route = ([name, parser]: readonly [string, string]): string => `app.all('/${name}', ${parser}, webhookHandler(
+      createReceiver({ secret: process.env.SIGNING_SECRET, inbox: sqliteInbox(process.env.HOOKBOX_DB + '-${name}') }),
+    ));`;
+    let server: RunningServer;
+    beforeAll(async () => {
+      const mounted = "app.all('/webhooks', webhookHandler(receiver));";
+      const routes = Object.entries(parsers).map(route).join('\n');
+      project().write(`${folder}/parsers.mjs`, changed(example('express/server.mjs'), [mounted, routes]));
+      server = await startServer(project(), [process.execPath, `${folder}/parsers.mjs`]);
+    });
+    afterAll(() => server?.[Symbol.asyncDispose]());
+    const behind = (name: Parser): RunningServer => ({
+      ...server,
+      url: new URL(`/${name}`, server.url).href,
+      database: `${server.database}-${name}`,
+    });
+
+    it.each(['json', 'raw'] as const)('keeps the bytes: %s', (name) => expectStores(behind(name)));
+
+    it.each(['json-without-verify', 'text'] as const)('loses the bytes: %s', (name) =>
+      expectConsumed(behind(name), 'mount the webhook route before express.json()'),
     );
 
-    it.each([
-      { parser: 'json without verify', code: json.replace(/, verify.*/, '})') },
-      { parser: 'text', code: raw.replace('raw', 'text') },
-    ])('loses the bytes: $parser', ({ parser, code }) =>
-      started(`${folder}/${parser}.mjs`, behind(code), (server) =>
-        expectConsumed(server, 'mount the webhook route before express.json()'),
-      ),
-    );
-
-    it('stops at 100 kB and answers by itself', () =>
-      started(`${folder}/limit.mjs`, behind(json.replace("limit: '1mb', ", '')), async ({ url }) => {
-        expect(await send(url, signedOrder())).toMatchObject({ status: 200 });
-        expect(await send(url, signedOrder(300_000))).toMatchObject({
-          status: 413,
-          text: expect.not.stringContaining('BODY_TOO_LARGE'),
-        });
-        const noJson = { ...signedOrder(), body: Buffer.from('{') };
-        expect(await send(url, noJson)).toMatchObject({
-          status: 400,
-          text: expect.not.stringContaining('INVALID_BODY'),
-        });
-      }));
+    it('stops at 100 kB and answers by itself', async () => {
+      const { url } = behind('with-its-limit');
+      expect(await send(url, signedOrder())).toMatchObject({ status: 200 });
+      expect(await send(url, signedOrder(300_000))).toMatchObject({
+        status: 413,
+        text: expect.not.stringContaining('BODY_TOO_LARGE'),
+      });
+      const noJson = { ...signedOrder(), body: Buffer.from('{') };
+      expect(await send(url, noJson)).toMatchObject({
+        status: 400,
+        text: expect.not.stringContaining('INVALID_BODY'),
+      });
+    });
   });
 
   it('the path of node:http may have a query', () =>
