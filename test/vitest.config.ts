@@ -44,7 +44,7 @@ export const LONG: readonly string[] = [
   'test/{examples,guides,tutorial}.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
   'test/cli/{replay,events-keep,doctor,demo}.test.ts',
-  'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',
+  'test/runtimes/{workerd,bun,deno,node22,node26}.test.ts',
   'test/processing/{bounded-work,in-threads,model/mutants}.test.ts',
   'test/sandbox/model/mutants.test.ts',
   'test/crash/{power-cut,handling-backlog,handling-poison,bulk-kill,shop-kill}.test.ts',

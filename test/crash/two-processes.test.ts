@@ -12,8 +12,8 @@ const ROUNDS = 20;
 it('64 deliveries of one id to two processes at the same moment are stored once, each time', async () => {
   const file = scratchFile();
   await sqliteInbox(file).close();
-  await using one = new Child(SAME_ID, [file]);
-  await using other = new Child(SAME_ID, [file]);
+  await using one = await Child.bundled(SAME_ID, [file]);
+  await using other = await Child.bundled(SAME_ID, [file]);
   expect([await one.line(), await other.line()]).toEqual(['ready', 'ready']);
 
   const winners: ('one' | 'other')[] = [];

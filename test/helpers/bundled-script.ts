@@ -9,24 +9,40 @@ const THREAD = fileURLToPath(new URL('inbox/sqlite/threads/hookbox-thread.ts', S
 /** Below node_modules, so that what is not bundled is found. */
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/hookbox-bundled/', import.meta.url));
 
+/** src/version.ts asks for its own package by name. */
+const MANIFEST = {
+  name: 'hookbox',
+  version: '0.0.0',
+  type: 'module',
+  exports: { './package.json': './package.json' },
+};
+
 /**
  * A script of these tests with what it imports in a few files, and what the threads of an inbox begin with beside it: what is started
  * dozens of times should not load hundreds of modules each time.
  *
  * @returns the path to start
  */
-export async function bundledScript(script: URL): Promise<string> {
-  const bundle = await rolldown({
+export function bundledScript(script: URL): Promise<string> {
+  const bundled = known.get(script.href) ?? bundle(script);
+  known.set(script.href, bundled);
+  return bundled;
+}
+
+const known = new Map<string, Promise<string>>();
+
+async function bundle(script: URL): Promise<string> {
+  const made = await rolldown({
     input: { script: fileURLToPath(script), 'hookbox-thread': THREAD },
     platform: 'node',
     external: ['better-sqlite3', 'pg'],
     logLevel: 'silent',
   });
-  const { output } = await bundle.generate({ format: 'esm', chunkFileNames: '[name]-[hash].js' });
-  await bundle.close();
+  const { output } = await made.generate({ format: 'esm', chunkFileNames: '[name]-[hash].js' });
+  await made.close();
   const files = [
     ...output.flatMap((one) => (one.type === 'chunk' ? [[one.fileName, one.code] as const] : [])),
-    ['package.json', '{"type":"module"}'] as const,
+    ['package.json', JSON.stringify(MANIFEST)] as const,
   ];
   // Where it was made before, what Node has compiled of it is there too.
   const folder = join(CACHE, createHash('sha256').update(JSON.stringify(files)).digest('hex'));

@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { bundledScript } from './bundled-script.ts';
 
 /** Deno wants to be told that it is a script's name, and what the script may do. */
 const RUNTIME = [process.execPath, ...('Deno' in globalThis ? ['run', '--allow-all'] : [])];
@@ -23,6 +24,11 @@ export class Child implements AsyncDisposable {
     stdin.on('error', () => {}); // it may be gone already; its exit says so
     this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
     this.#ended = once(this.#process, 'close');
+  }
+
+  /** The same script, bundled: it starts in a third of the time. */
+  static async bundled(script: URL, args: readonly string[] = [], around: readonly string[] = []): Promise<Child> {
+    return new Child(pathToFileURL(await bundledScript(script)), args, around);
   }
 
   /** What it says next; an end without a word is an error. */

@@ -123,7 +123,10 @@ describe.each([
       const file = scratchFile();
       // In blocks of 512 or 1,024 bytes: no file may grow beyond 300 or 600 KiB. The signal would end Deno.
       const around = ['/bin/sh', '-c', 'trap "" XFSZ; ulimit -f 600; exec "$@"', 'sh', ...sources];
-      await using child = new Child(SMALL_DISK, [file, placement], around);
+      const rewritten = sources.length > 0; // of each source file
+      await using child = rewritten
+        ? new Child(SMALL_DISK, [file, placement], around)
+        : await Child.bundled(SMALL_DISK, [file, placement], around);
       expect(await child.line()).toBe('ready');
       const ask = async (deliveries: number) => {
         child.say(String(deliveries));
@@ -289,7 +292,7 @@ async function deliverUnderLock(
   file: string,
   beforeLock: (file: string) => Promise<void> = async () => {},
 ): Promise<z.infer<typeof lockReport>> {
-  await using deliveries = new Child(DELIVERIES, [source, file, placement]);
+  await using deliveries = await Child.bundled(DELIVERIES, [source, file, placement]);
   expect(await deliveries.line()).toBe('ready');
   await beforeLock(file);
   await using holder = new Child(LOCK_HOLDER, [file, String(LOCKED_MS)]);

@@ -198,8 +198,8 @@ describe('migrating', () => {
 
 describe('two processes', () => {
   it('may open the same new file at the same moment', async () => {
-    await using one = new Child(OPENING);
-    await using other = new Child(OPENING);
+    await using one = await Child.bundled(OPENING);
+    await using other = await Child.bundled(OPENING);
     expect([await one.line(), await other.line()]).toEqual(['ready', 'ready']);
     for (let round = 0; round < 10; round += 1) {
       const file = scratchFile();
@@ -351,7 +351,7 @@ const FULL = withTemporaryFolders('-o size=4k', 'head -c 4096 /dev/zero > $at/fu
 const OF_SQLITE = /\(SQLITE_(CANTOPEN|FULL|IOERR_\w+)\)$/;
 
 async function served(around: readonly string[], source: string): Promise<z.infer<typeof report>> {
-  await using server = new Child(SERVER, [scratchFile(), source], around);
+  await using server = await Child.bundled(SERVER, [scratchFile(), source], around);
   return report.parse(JSON.parse(await server.line()));
 }
 

@@ -15,7 +15,7 @@ import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
 const OPENING = new URL('open-once.ts', import.meta.url);
 
 async function openedBehind(mounting: string, path: string): Promise<string> {
-  await using child = new Child(OPENING, [path], inOwnMounts(mounting));
+  await using child = await Child.bundled(OPENING, [path], inOwnMounts(mounting));
   return await child.line();
 }
 
@@ -130,7 +130,7 @@ describe.runIf(platform() === 'linux')('a file that is mounted as a single file'
 const USER = 65_534;
 
 async function openedBy(user: number, path: string): Promise<string> {
-  await using child = new Child(OPENING, [path, String(user)]);
+  await using child = await Child.bundled(OPENING, [path, String(user)]);
   return await child.line();
 }
 
@@ -193,7 +193,7 @@ describe.runIf(platform() === 'linux')('a file that nobody may use', () => {
     const file = scratchFile();
     const at = dirname(file);
     await sqliteInbox(file, { thread: false }).close();
-    await using child = new Child(
+    await using child = await Child.bundled(
       OPENING,
       [file],
       inOwnMounts(`mount --bind ${at} ${at}; mount -o remount,bind,ro ${at}`),
@@ -214,7 +214,7 @@ describe.runIf(process.platform === 'linux').each(PLACEMENTS)('a disk of 24 MB: 
   it('takes deliveries on and on: the log is copied into the file before it fills the disk', async () => {
     const folder = scratchFolder();
     const mounting = inOwnMounts(`mount -t tmpfs -o size=24m none ${folder}`);
-    await using child = new Child(SMALL_DISK, [`${folder}/shop.db`, placement], mounting);
+    await using child = await Child.bundled(SMALL_DISK, [`${folder}/shop.db`, placement], mounting);
     expect(await child.line()).toBe('ready');
     child.say('1500');
     const { stored, refused } = diskReport.parse(JSON.parse(await child.line()));

@@ -135,7 +135,7 @@ async function watchedPruning(steps: number, workMs: (limit: number) => number, 
 }
 
 it('holds its process until all of it is done, also while it rests', async () => {
-  await using pruning = new Child(new URL('pruning-process.ts', import.meta.url), [scratchFile()]);
+  await using pruning = await Child.bundled(new URL('pruning-process.ts', import.meta.url), [scratchFile()]);
   expect(await pruning.line()).toBe('pruned');
   await pruning.finish();
 });

@@ -23,7 +23,7 @@ const report = z.object({
 async function killed(placement: 'thread' | 'loop', how: 'looks' | 'writes') {
   const file = scratchFile();
   const said = await (async () => {
-    await using server = new Child(SERVER, [file, placement, how]);
+    await using server = await Child.bundled(SERVER, [file, placement, how]);
     return report.parse(JSON.parse(await server.line()));
   })();
   const database = new Database(file);
