@@ -36,7 +36,10 @@ async function ranHere({ args, cwd, env, input }: CommandRequest): Promise<Comma
     configurable: true,
     value: Readable.from(input.length === 0 ? [] : [Buffer.from(input)], { objectMode: false }),
   });
+  const exit = process.exit.bind(process);
+  process.exit = ((code?: number) => void (process.exitCode = code ?? process.exitCode)) as typeof process.exit;
   await run(args);
+  process.exit = exit;
   // A process ends once nothing is open any more, and not before.
   while (openNow() > open) await sleep(2, undefined, { ref: false });
   const code = Number(process.exitCode ?? 0);

@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly input?: string | Uint8Array;
   /** an open file to print to, instead of what the test reads */
   readonly stdout?: number;
+  /** it fails before it serves, so it needs no process of its own */
+  readonly refused?: true;
 }
 
 /** The secret that commands find in their environment unless a test says otherwise. */
@@ -63,8 +65,9 @@ const NEEDS_PROCESS = new Set(['serve', 'ui']);
  * its start. What is about the process itself, by NODE_OPTIONS or its output, gets one of its own.
  */
 export async function runHookbox(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { cwd = process.cwd(), env, input = '', stdout } = options;
-  const isOwn = NEEDS_PROCESS.has(args[0] ?? '') || env?.['NODE_OPTIONS'] !== undefined || stdout !== undefined;
+  const { cwd = process.cwd(), env, input = '', stdout, refused = false } = options;
+  const serves = !refused && NEEDS_PROCESS.has(args[0] ?? '');
+  const isOwn = serves || env?.['NODE_OPTIONS'] !== undefined || stdout !== undefined;
   if (isOwn) return runProcess(args, options);
   assertBuilt();
   const runCommand = idle.pop() ?? (await startCommandProcess(fileOf('program')));

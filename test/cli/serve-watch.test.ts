@@ -96,7 +96,7 @@ describe('hookbox serve --watch', () => {
     ['no handlers', [], 2, '--watch needs a handler module. Pass its path.'],
     ['handlers that are not there', ['nowhere.mjs'], 4, 'The file nowhere.mjs does not exist.'],
   ])('given %s, says so and ends', async (_, args, code, message) => {
-    const ran = await runHookbox(['serve', '--watch', ...args], { cwd: scratchFolder() });
+    const ran = await runHookbox(['serve', '--watch', ...args], { cwd: scratchFolder(), refused: true });
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
   });
 });

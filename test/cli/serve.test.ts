@@ -259,7 +259,7 @@ describe('hookbox serve', () => {
   it('says what to do about a port that is taken', async () => {
     const taken = await listening(() => {});
     const { port } = new URL(taken.url);
-    const ran = await runHookbox(['serve', '--port', port], { cwd: scratchFolder() });
+    const ran = await runHookbox(['serve', '--port', port], { cwd: scratchFolder(), refused: true });
     await taken.close();
     expect(ran).toMatchObject({ code: 1, stdout: '' });
     expect(ran.stderr).toContain(`error: Port ${port} is in use. Choose a different --port.`);
@@ -286,14 +286,20 @@ describe('hookbox serve', () => {
     ['a folder for the module', '', ['.'], 2, 'is a folder. Pass the path of a file.'],
     ['a missing secret', '', ['--secret-file', 'nowhere'], 4, 'hookbox cannot read the secret'],
   ])('given %s, says so in one line and ends', async (_, source, args, code, message) => {
-    const ran = await runHookbox(['serve', '--port', '0', ...args], { cwd: folderWith('it.mjs', source) });
+    const ran = await runHookbox(['serve', '--port', '0', ...args], {
+      cwd: folderWith('it.mjs', source),
+      refused: true,
+    });
     expect(ran).toMatchObject({ code, stdout: '' });
     expect(ran.stderr).toContain(message);
     expect(ran.stderr).not.toMatch(/^\s+at /m);
   });
 
   it.skipIf(process.platform !== 'linux')('says what to check where the inbox cannot be made', async () => {
-    const ran = await runHookbox(['serve', '--port', '0', '--db', '/proc/hookbox.db'], { cwd: scratchFolder() });
+    const ran = await runHookbox(['serve', '--port', '0', '--db', '/proc/hookbox.db'], {
+      cwd: scratchFolder(),
+      refused: true,
+    });
     expect(ran).toMatchObject({ code: 1, stdout: '' });
     expect(ran.stderr).toMatch(/^error: .* Check the permissions of the file and of its folder\.\n$/);
   });
@@ -307,7 +313,11 @@ describe('hookbox serve', () => {
   }, 20_000);
 
   it('without a secret says where it comes from', async () => {
-    const ran = await runHookbox(['serve', '--port', '0'], { cwd: scratchFolder(), env: { SIGNING_SECRET: '' } });
+    const ran = await runHookbox(['serve', '--port', '0'], {
+      cwd: scratchFolder(),
+      env: { SIGNING_SECRET: '' },
+      refused: true,
+    });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain('Set SIGNING_SECRET or pass --secret-file.');
   });

@@ -108,7 +108,10 @@ describe.skipIf(fromSource)('hookbox ui', () => {
 
   it('does not start on a port in use', async () => {
     const taken = await listening(() => {});
-    const ran = await runHookbox(['ui', '--port', new URL(taken.url).port], { cwd: await stockedFolder() });
+    const ran = await runHookbox(['ui', '--port', new URL(taken.url).port], {
+      cwd: await stockedFolder(),
+      refused: true,
+    });
     const stderr = expect.stringContaining('is in use. Choose a different --port.');
     expect(ran).toMatchObject({ code: 1, stdout: '', stderr });
     await taken.close();
