@@ -67,6 +67,7 @@ export const BY_TIMES: readonly string[] = [
 
 /** Dear beyond their size, by which vitest puts the rest in order: what they do stands in other files, or they wait. */
 const DEARER_THAN_LARGE = [
+  'test/inbox/postgres/{operators,work-queue}.test.ts',
   'test/inbox/threads/{checkpoints,inbox-threads}.test.ts',
   'test/inbox/sqlite.test.ts',
   'test/adapters/aws-lambda.test.ts',
@@ -88,6 +89,7 @@ const TOGETHER = [
   'test/sandbox/openapi/{answers,document,interface-page}.test.ts',
   'test/{docs,examples,fixtures,option-rules,printable,signing/secrets,host/logger-pino}.test.ts',
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
+  'test/inbox/postgres/!(ended-when-ready|through-pgbouncer|without-driver).test.ts',
   'test/inbox/!(colliding-ids|sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
   'test/processing/{attempt-ending,attempt-log,handler-says-when,bounded-work,endpoints,lease-{grace,renewal},own-events,presence,unhandled}.test.ts',
   'test/cli/!(demo|migrate|output|postgres*|table).test.ts',
@@ -120,7 +122,10 @@ export default defineConfig({
     root: ROOT,
     alias: [{ find: /^\..*\/real-timers\.ts$/, replacement: `${ROOT}test/helpers/global-timers.ts` }],
     projects: [
-      { extends: true, test: { name: 'together', include: TOGETHER, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'together', include: TOGETHER, isolate: false, globalSetup: POSTGRES_ON_DEMAND },
+      },
       {
         extends: true,
         test: {

@@ -9,13 +9,15 @@ declare module 'vitest' {
   }
 }
 
+/** Each project of a run sets up this file. */
+const shared = globalThis as { postgresOfTheRun?: Promise<PostgresServer> };
+
 /** One server for all files of a run: it takes seconds to start, and most runs of a single file need none. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  let started: Promise<PostgresServer> | undefined;
   const door = createServer((socket) => {
     socket.on('error', () => {});
-    started ??= PostgresServer.start();
-    started.then(
+    shared.postgresOfTheRun ??= PostgresServer.start();
+    shared.postgresOfTheRun.then(
       (server) => socket.end(JSON.stringify({ url: server.url() })),
       (failure: unknown) => socket.end(JSON.stringify({ failure: String(failure) })),
     );
@@ -23,7 +25,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('postgresAt', await portOf(door));
   return async () => {
     door.close();
-    const server = await started?.catch(() => undefined); // whoever has asked was told why
+    const started = shared.postgresOfTheRun;
+    delete shared.postgresOfTheRun;
+    const server = await started?.catch(() => undefined); // the file that asked has the error
     await server?.[Symbol.asyncDispose]();
   };
 }
