@@ -20,67 +20,30 @@ import { testSteps } from './steps.conformance.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { testStoredAsRunning, testWorkQueue } from './work-queue.conformance.ts';
 
-const inboxes: readonly (readonly [name: string, open: () => Inbox])[] = [
-  ['the work queue in memory', memoryInbox],
-  ['the work queue in a file of its own', () => sqliteInbox(scratchFile())],
-  [
-    "the work queue among a merchant's tables, on their open connection",
-    () => sqliteInbox({ database: merchantDatabase() }),
-  ],
+/** What opens inboxes, for each suite anew: an inbox that was emptied remembers its claims. */
+const inboxes: readonly (readonly [name: string, opener: () => () => Inbox])[] = [
+  ['the work queue in memory', () => memoryInbox],
+  ['the work queue in a file of its own', () => () => sqliteInbox(scratchFile())],
+  ['the work queue in a file that a thread writes', () => emptiedInbox((file) => threaded(file))],
 ];
-for (const [name, open] of inboxes) {
-  testWorkQueue(name, open);
-  testStoredAsRunning(name, open);
-  testScope(name, open);
-  testLeases(name, open);
-  testOptionsByType(name, open);
-  testRates(name, open);
-  testTraces(name, open);
-  testToldCrashes(name, open);
-  testSteps(name, open);
-  testLatest(name, open);
-}
-const ofThread = 'the work queue in a file that a thread writes';
-testWorkQueue(
-  ofThread,
-  emptiedInbox((file) => threaded(file)),
-);
-testStoredAsRunning(
-  ofThread,
-  emptiedInbox((file) => threaded(file)),
-);
-testScope(
-  ofThread,
-  emptiedInbox((file) => threaded(file)),
-);
-testLeases(
-  ofThread,
-  emptiedInbox((file) => threaded(file)),
-);
-testOptionsByType(
-  ofThread,
-  emptiedInbox((file) => threaded(file)),
-);
-testRates(
-  ofThread,
-  emptiedInbox((file) => threaded(file)),
-);
-testTraces(
-  ofThread,
-  emptiedInbox((file) => threaded(file)),
-);
-testSteps(
-  ofThread,
-  emptiedInbox((file) => threaded(file)),
-);
-testLatest(
-  ofThread,
-  emptiedInbox((file) => threaded(file)),
-);
-testToldCrashes(
-  ofThread,
-  emptiedInbox((file) => threaded(file)),
-);
+const suites = [
+  testWorkQueue,
+  testStoredAsRunning,
+  testScope,
+  testLeases,
+  testOptionsByType,
+  testRates,
+  testTraces,
+  testToldCrashes,
+  testSteps,
+  testLatest,
+];
+for (const [name, opener] of inboxes) for (const testSuite of suites) testSuite(name, opener());
+
+// The statements are those of a file of its own; the connection begins, commits and may be lent.
+const merchants = "the work queue among a merchant's tables, on their open connection";
+testWorkQueue(merchants, () => sqliteInbox({ database: merchantDatabase() }));
+testStoredAsRunning(merchants, () => sqliteInbox({ database: merchantDatabase() }));
 
 it('10,000 events behind one that fails cost a claim no more than a few statements', async () => {
   let statements = 0;
