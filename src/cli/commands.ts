@@ -14,7 +14,7 @@ import {
 } from './shared/options.ts';
 import { withSecret } from './shared/secret.ts';
 
-/** The commands that are a file or two each. Their code is imported only when they run. */
+/** The commands that consist of one or two files. Their code is imported only when they run. */
 export const commands = {
   trigger: {
     description: 'sign an event and send it to a receiver',

@@ -27,12 +27,12 @@ interface CompletedOption {
   /** with their dashes; the longest last */
   readonly flags: readonly string[];
   readonly description: string;
-  /** `[]`: anything may follow; `null`: no value follows */
+  /** `[]`: any value may follow; `null`: no value follows */
   readonly values: readonly string[] | null;
 }
 
 interface Place {
-  /** the commands on the way: `/events/list`; empty for `hookbox` itself */
+  /** the commands so far: `/events/list`; empty for `hookbox` itself */
   readonly path: string;
   readonly words: readonly Word[];
   /** no file completes it */

@@ -87,7 +87,7 @@ function throwInsteadOfExit(command: Command): void {
   for (const each of command.commands) throwInsteadOfExit(each);
 }
 
-/** Commander puts its suggestion on a line of its own. */
+/** Commander prints its suggestion on a separate line. */
 function linesOfError(text: string): readonly string[] {
   const [, said = '', suggested] = /^([^]*?)(?:\n(\(Did you mean [^\n]*\)))?\n*$/.exec(text) ?? [];
   return suggested === undefined ? [said] : [said, suggested];

@@ -116,7 +116,7 @@ async function listAll(
   return { ok, failed };
 }
 
-/** `null` if the arguments name events and files one by one. */
+/** `null` if the arguments name single events and files. */
 function filterOf(sources: readonly string[], options: ReplayOptions): StoredEventFilter | null {
   const { endpoint, all, type, state, since, until, after, skip } = options;
   const isFiltered = [all, type, state, since, until, after].some((option) => option !== undefined);
@@ -137,7 +137,7 @@ function filterOf(sources: readonly string[], options: ReplayOptions): StoredEve
 
 type Named = { readonly file: string } | { readonly id: string };
 
-/** A folder means its `*.json` files; anything that is neither a folder nor a file is an event's id. */
+/** A folder means its `*.json` files. Any other name that is not a file is the id of an event. */
 function named(sources: readonly string[]): readonly Named[] {
   return sources.flatMap((source): readonly Named[] => {
     const found = foundAt(source);
@@ -151,7 +151,7 @@ function named(sources: readonly string[]): readonly Named[] {
   });
 }
 
-/** An id may be longer than a file's name can be. */
+/** An id may be longer than a file name can be. */
 function foundAt(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

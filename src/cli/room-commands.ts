@@ -392,5 +392,5 @@ const sandbox: CommandSpec = {
   },
 };
 
-/** The commands that have a folder each. Their code is imported only when they run. */
+/** The commands that have their own folder. Their code is imported only when they run. */
 export const roomCommands = { check, serve, sandbox, scenario, verify, doctor };

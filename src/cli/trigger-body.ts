@@ -30,7 +30,7 @@ export async function checkedBodies(source: string, changes: Changes, events: st
   return makeBody;
 }
 
-/** A type makes a new event each time. A file keeps its bytes unless the changes apply to it. */
+/** A type makes a new event for each delivery. A file keeps its bytes unless the changes apply to it. */
 export async function bodiesOf(source: string, changes: Changes, schemas: EventSchemas = {}): Promise<BodyMaker> {
   const { eventId, override = [], remove = [] } = changes;
   const always =
@@ -105,7 +105,7 @@ function noSuchSource(source: string, schemas: EventSchemas): CommandError {
   );
 }
 
-/** Creates missing containers on the way: `data.items.0.price=6.50`. */
+/** Creates missing containers: `data.items.0.price=6.50`. */
 function override(body: object, override: string): void {
   const at = override.indexOf('=');
   if (at < 1) throw usageError(`--override ${JSON.stringify(override)} must be path=value, such as data.total=12.50.`);

@@ -72,7 +72,7 @@ async function triggered(source: string, options: TriggerOptions): Promise<ExitC
   return signal.aborted ? EXIT.interrupted : exitCodeOf(result);
 }
 
-/** Schemas take a while to load, and an event made from a type fits them. */
+/** Loading schemas takes time, and an event made from a type always fits them. */
 const fits: Judge = () => null;
 
 async function* outgoing(next: () => Signed, count: number, judge: Judge): AsyncGenerator<Outgoing, void> {
@@ -82,7 +82,7 @@ async function* outgoing(next: () => Signed, count: number, judge: Judge): Async
   }
 }
 
-/** The change happens after signing, as on the way. */
+/** Changes the delivery after signing, as a proxy could. */
 function signed(body: Uint8Array, secret: string | null, { tamper }: TriggerOptions): Signed {
   const signature = secret === null ? null : signBody(body, secret);
   return {

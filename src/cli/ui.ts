@@ -21,7 +21,7 @@ export async function ui(options: UiOptions): Promise<ExitCode> {
   const secret = givenSecret(options);
   const replay = secret === null ? {} : { replay: { secret } };
   const app = opsPage({ inbox }, { ...page, ...replay, mask, ...namedInbox(options) });
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server; // of HTTP/1, because no other was asked for
+  const server = createAdaptorServer({ fetch: app.fetch }) as Server; // HTTP/1
   const stopped = stopSignal();
   try {
     const address = await listen(server, { port, portOption: '--port', host });
@@ -47,9 +47,9 @@ interface Access {
 const USUAL_USER = 'operator';
 
 /**
- * Without credentials, the page is for this machine alone. A token is for programs, which only read.
+ * Without credentials, the page answers only this machine. A token is for programs, which only read.
  *
- * @throws CommandError for an address that others reach, without credentials
+ * @throws CommandError for an address that other machines can reach, without credentials
  */
 export function accessOf({ host, passwordFile, readOnly = false }: CredentialOptions): Access {
   const [role, aRole] = readOnly ? (['viewer', 'a viewer'] as const) : (['operator', 'an operator'] as const);

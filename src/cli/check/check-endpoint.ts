@@ -59,7 +59,7 @@ export interface CheckOptions extends Partial<Omit<RunSettings, 'url' | 'secret'
   readonly secret: string;
   readonly only?: readonly ProbeName[] | undefined;
   readonly skip?: readonly ProbeName[] | undefined;
-  /** gets how the id of every event begins */
+  /** gets the beginning of the ids of all test events */
   readonly onStart?: (ids: string) => void;
   readonly onResult?: (result: ProbeResult) => void;
 }
@@ -73,7 +73,7 @@ interface ProbeResult extends ProbeOutcome {
 
 export type CheckReport = Awaited<ReturnType<typeof checkEndpoint>>;
 
-/** What cannot be seen from outside is `unknown`, never a pass or a fault. */
+/** A property that is not visible from outside is `unknown`, never a pass or a fault. */
 export async function checkEndpoint(address: string | URL, options: CheckOptions) {
   const { secret, effects, deadlineMs = 10_000, settleMs = 1_500, headers = {}, only, skip = [] } = options;
   const { signal = new AbortController().signal } = options;
@@ -140,7 +140,7 @@ async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
   return outcome([...findings, crash], notes.length === 0 ? undefined : notes.join('; '));
 }
 
-/** Why the endpoint cannot be reached any more; one that restarts gets three seconds. */
+/** Returns why the endpoint cannot be reached now. An endpoint that restarts gets three seconds. */
 async function gonePatiently({ settings: { url, signal } }: CheckRun): Promise<string | null> {
   const giveUpAt = performance.now() + 3_000;
   for (;;) {

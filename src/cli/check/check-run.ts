@@ -32,14 +32,14 @@ export interface RunSettings {
 interface SendOptions extends Pick<RequestParts, 'method' | 'write' | 'agent'> {
   readonly signature?: string | null;
   readonly patience?: number;
-  /** takes the first answer, even one that says "later" */
+  /** takes the first response, even if it says "later" */
   readonly once?: boolean;
 }
 
-/** An answer this long after the deadline is late; afterwards, there is no answer. */
+/** A response up to this long after the deadline is late; after that, it is missing. */
 const LEAST_PATIENCE_MS = 2_000;
 
-/** A shorter secret stands in any text by chance. */
+/** A shorter secret occurs in texts by chance. */
 const TELLING_LENGTH = 6;
 
 export class CheckRun {
@@ -47,7 +47,7 @@ export class CheckRun {
   readonly effects: Effects | null;
   readonly retries: PatientRetries;
   readonly ids = `evt_check_${randomBytes(4).toString('hex')}_`;
-  /** the slowest 2xx to a delivery that came alone */
+  /** the slowest 2xx to a delivery that was sent alone */
   slowest: { readonly ms: number; readonly what: string } | null = null;
   readonly #limits: Limits;
   #made = 0;
@@ -107,12 +107,12 @@ export function isAccepted({ status }: Exchange): boolean {
   return isSuccess(status);
 }
 
-/** Whether the endpoint asks the sender to send later, because of a rate limit or its load. Such an answer is not judged. */
+/** Whether the endpoint asks the sender to wait, because of a rate limit or its load. Such a response is not judged. */
 export function tellsToWait(answer: Exchange): boolean {
   return answer.status === 429 || (answer.status === 503 && answer.headers['retry-after'] !== undefined);
 }
 
-/** Whether an answer of hookbox says that it knew the event; `null` for the answer of any other endpoint. */
+/** Whether a response of hookbox says that it knew the event; `null` for the response of any other endpoint. */
 export function duplicateIn(answer: Exchange, id: string): boolean | null {
   const value = answer.status === 200 ? parsedOrNull(answer.body) : null;
   const { received, duplicate, id: named } = (value ?? {}) as Readonly<Record<string, unknown>>;
@@ -121,12 +121,12 @@ export function duplicateIn(answer: Exchange, id: string): boolean | null {
 
 const MOST_TRIES = 5;
 const FIRST_WAIT_MS = 500;
-/** Keeps deliveries apart that wait together. */
+/** Spaces out deliveries that wait together. */
 const SPACING_MS = 50;
 const LONGEST_WAIT_MS = 10_000;
 const MOST_WAITING_MS = 60_000;
 
-/** Waits and sends again if an endpoint says "later", so that a rate limit is not taken for a fault. */
+/** Waits and sends again if an endpoint says "later", so that a rate limit does not count as a fault. */
 class PatientRetries {
   deliveries = 0;
   first: Exchange | null = null;
@@ -139,7 +139,7 @@ class PatientRetries {
     this.#signal = signal;
   }
 
-  /** Sends again after as long as the endpoint asks for; resolves with the last answer if that is too long. */
+  /** Sends again after the time that the endpoint asks for. Resolves with the last response if it asks for too much. */
   async again(later: Exchange, send: () => Promise<Exchange>): Promise<Exchange> {
     this.deliveries += 1;
     this.first ??= later;
@@ -174,7 +174,7 @@ function retryAfterMs(answer: Exchange): number {
   return Number.isNaN(ms) ? 0 : Math.max(ms, 0);
 }
 
-/** What an event has had done so far; `null` where the `--effects` URL does not say. */
+/** The effects of an event so far; `null` if the `--effects` URL does not report them. */
 export interface Effect {
   readonly rows: number | null;
   /** runs of its handler, and perhaps its row */
@@ -230,7 +230,7 @@ function parsedOrNull(text: string): unknown {
   }
 }
 
-/** The result of one request; never an exception, because the check looks at how an endpoint fails. */
+/** The result of one request. It never throws, because the check examines how an endpoint fails. */
 export type Exchange = Answered | Unanswered;
 
 interface Answered {
@@ -254,7 +254,7 @@ interface RequestParts {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | number>>;
   readonly body?: Uint8Array;
-  /** writes the body in its own time; an answer that comes first drops the rest */
+  /** writes the body slowly; a response that comes first drops the rest */
   readonly write?: (write: (part: Uint8Array) => void, body: Uint8Array) => Promise<void>;
   readonly agent?: Agent;
 }

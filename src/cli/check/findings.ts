@@ -3,10 +3,10 @@ import { ADVICE, type Advice } from './advice.ts';
 import { duration, isAccepted, tellsToWait, type CheckRun, type Exchange } from './check-run.ts';
 
 /**
- * - `pass`: right
+ * - `pass`: correct
  * - `fault`: events are lost, forged, taken twice, or rejected
- * - `warning`: harms no event, but the endpoint says something other than it means
- * - `unknown`: cannot be seen from outside
+ * - `warning`: no event is harmed, but the response is misleading
+ * - `unknown`: not visible from outside
  */
 export type Verdict = 'pass' | 'fault' | 'warning' | 'unknown';
 
@@ -29,7 +29,7 @@ export function outcome(findings: readonly (Finding | null)[], note?: string): P
   return { findings: findings.filter((finding) => finding !== null), ...(note !== undefined && { note }) };
 }
 
-/** Makes a finding of this verdict; an answer that says "later" makes it an unknown one. */
+/** Makes a finding with this verdict; a response that says "later" makes the finding unknown. */
 const finding =
   (verdict: Finding['verdict']) =>
   (sent: string, received: string | Exchange, [why, mend]: Advice): Finding => {
@@ -60,7 +60,7 @@ export function described(exchange: Exchange): string {
   return `${exchange.status} after ${duration(exchange.ms)}${place}${excerpt === '' ? '' : `: ${excerpt}`}`;
 }
 
-/** Checks that the answer to an authentic delivery is a 2xx. Returns `null` if it is. */
+/** Checks that the response to an authentic delivery is a 2xx. Returns `null` if it is. */
 export function notAccepted(sent: string, answer: Exchange, advice?: Advice): Finding | null {
   if (isAccepted(answer)) return null;
   if (answer.status === null) return fault(sent, answer, ADVICE[answer.failure === 'too-late' ? 'noAnswer' : 'cut']);

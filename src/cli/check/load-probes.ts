@@ -5,7 +5,7 @@ import { ADVICE } from './advice.ts';
 import { duration, isAccepted, tellsToWait, type Exchange } from './check-run.ts';
 import { described, fault, late, notAccepted, outcome, warning, type Finding, type Probe } from './findings.ts';
 
-/** One body comes byte by byte; its last byte is held back until others were answered. */
+/** Sends one body byte by byte, and holds back its last byte until the other deliveries are answered. */
 export const slowBody: Probe = async (run) => {
   const { body, what } = run.event();
   const begun = Promise.withResolvers<void>();
@@ -37,7 +37,7 @@ export const slowBody: Probe = async (run) => {
   return outcome([...others, notAccepted(`${what}, with its body sent byte by byte`, await slow, ADVICE.givesUp)]);
 };
 
-/** Five deliveries on one connection, if the endpoint keeps it: an unread body of the forged one would get in the way. */
+/** Sends five deliveries on one connection, if the endpoint keeps it. An unread body of the forged one would block. */
 export const keepAlive: Probe = async (run) => {
   const agent = agentFor(run.settings.url, 1);
   const findings = [];
@@ -66,7 +66,7 @@ export const burst: Probe = async (run) => {
   const answers = await Promise.all(events.map(({ body }) => run.send(body, { once: true })));
   const sent = `${AT_ONCE} events at once, ids ${events[0]?.id} to ${events.at(-1)?.id}`;
   const refused = answers.filter((answer) => !isAccepted(answer));
-  const first = refused.find((answer) => !tellsToWait(answer)) ?? refused[0]; // "later" is the lesser evil
+  const first = refused.find((answer) => !tellsToWait(answer)) ?? refused[0]; // "later" is better than a timeout
   if (first !== undefined) return outcome([refusedUnderLoad(`${sent}; ${refused.length} were not accepted`, first)]);
   const slowest = Math.max(...answers.map(({ ms }) => ms));
   const isLate = slowest > run.settings.deadlineMs && !run.isLateAlone();

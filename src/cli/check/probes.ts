@@ -18,11 +18,11 @@ import { burst, inTime, keepAlive, slowBody } from './load-probes.ts';
 import type { ProbeName } from './probe-names.ts';
 import { duplicates, duplicatesAtOnce, storedFirst } from './stored-once-probes.ts';
 
-/** One delivery of a probe. It is a correct one of an order.created but for what is set here. */
+/** One delivery of a probe: a valid one of an order.created, except for the fields set here. */
 interface Sent {
   readonly type?: EventType;
   readonly fields?: object;
-  /** what the report calls it, before and after its id */
+  /** for the report, before and after the id */
   readonly what?: string;
   readonly how?: string;
   /** changes the text before it is signed */
@@ -66,7 +66,7 @@ function rejects(deliveries: readonly Sent[], accepted: Advice): Probe {
   return sends(deliveries, (sent, answer, hidden) => notRejected(sent, answer, hidden, accepted));
 }
 
-/** Judges an answer that must not be an outage: with a warning if its status gets advice. */
+/** Judges a response that must not be an outage. A status with advice gets a warning. */
 function byStatus(sent: string, answer: Exchange, adviceFor: (status: number) => Advice | null): Finding | null {
   if (answer.status === null) return notAccepted(sent, answer);
   if (tellsToWait(answer)) return toldToWait(sent, answer);
@@ -74,7 +74,7 @@ function byStatus(sent: string, answer: Exchange, adviceFor: (status: number) =>
   return advice === null ? null : warning(sent, answer, advice);
 }
 
-/** A 2xx that is too late is no success; `in-time` judges one that is merely slow. */
+/** A 2xx after the deadline is not a success; `in-time` judges one that is merely slow. */
 const valid: Probe = async (run) => {
   const event = run.event();
   const answer = await run.deliver(event);
@@ -86,7 +86,7 @@ const valid: Probe = async (run) => {
 
 const incomplete = (text: string): string => text.slice(0, -20);
 
-/** Only an endpoint that parses before it verifies can tell it from another forgery. */
+/** Only an endpoint that parses before it verifies can distinguish this from another forgery. */
 const forgedMalformedJson: Probe = async (run) => {
   const { id, text } = run.event();
   const body = Buffer.from(incomplete(text));
@@ -97,7 +97,7 @@ const forgedMalformedJson: Probe = async (run) => {
     return outcome([notRejected(sent, answer, run.sign(body), ADVICE.takesForgedNonsense)]);
   }
   if (tellsToWait(answer)) return outcome([toldToWait(sent, answer)]);
-  // Some return 400 for every forgery: a wrong status, but no sign of parsing.
+  // Some endpoints return 400 for every forgery: a wrong status, but no sign of parsing.
   const control = await run.send(run.event().body, { signature });
   if (tellsToWait(control))
     return outcome([toldToWait(`${sent}, and then valid JSON with the same wrong signature`, control)]);
@@ -115,7 +115,7 @@ async function isHookbox(run: CheckRun): Promise<boolean> {
   return duplicateIn(await run.send(body), id) !== null;
 }
 
-/** A GET, as browsers and monitors send it, and a delivery that is PUT. */
+/** Sends a GET, as browsers and monitors do, and a delivery with PUT. */
 const otherMethods: Probe = async (run) => {
   const { id, body } = run.event();
   const got = await run.send(new Uint8Array(), { method: 'GET', signature: null });
@@ -233,7 +233,7 @@ export const RUN: Readonly<Record<ProbeName, Probe>> = {
     [{ how: 'with the signature of a different event', signature: (_, run) => run.sign(run.event().body) }],
     ADVICE.bodyNotCovered,
   ),
-  // An endpoint that accepts the right digits in another form lets no forgery pass.
+  // An endpoint that accepts the right digits in another form does not let a forgery pass.
   'signature-form': sends(
     [
       { how: 'with its signature in uppercase', signature: (right) => right.toUpperCase() },

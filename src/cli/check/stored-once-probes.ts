@@ -28,8 +28,8 @@ const BY_EFFECTS = 'judged by --effects';
 const AT_ONCE = 16;
 
 /**
- * Looks for each event as soon as it was answered: the first three alone, the rest at once, when a late store is later
- * still. A store within a millisecond after the answer (`setImmediate`) passes: it looks like one before the answer.
+ * Looks for each event right after its response: the first three alone, the rest together, when late stores take even
+ * longer. A store within a millisecond after the response (`setImmediate`) passes, as it looks like one before it.
  */
 export const storedFirst: Probe = async (run) => {
   const { effects } = run;
@@ -45,7 +45,7 @@ export const storedFirst: Probe = async (run) => {
 
 interface Trial {
   readonly sent: string;
-  /** `missed`: the question had to wait, and a later answer tells nothing */
+  /** `missed`: the request had to wait, and a later response proves nothing */
   readonly seen: 'stored' | 'later' | 'never' | 'missed' | 'nothing';
   readonly finding: Finding | null;
   readonly isOfRows?: boolean;
@@ -74,7 +74,7 @@ function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Prom
   };
 }
 
-/** hookbox says whether it knows an event: once it has answered, it must. */
+/** hookbox reports whether it knows an event. After a 2xx, it must know the event. */
 async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent): Promise<Trial> {
   const first = await run.send(body);
   const again = isAccepted(first) ? await run.send(body, { once: true }) : first;
@@ -113,7 +113,7 @@ export const duplicates: Probe = async (run) => {
   return takenOnce(run, event, { sent, answers, finding });
 };
 
-/** The service sends the event again after these, and then the event is known. */
+/** After these statuses, the service sends the event again, and then the event is known. */
 const LATER: ReadonlySet<number | null> = new Set([409, 425, 429, 503]);
 
 export const duplicatesAtOnce: Probe = async (run) => {
@@ -172,7 +172,7 @@ interface ProbeNote {
   readonly finding: Finding | null;
 }
 
-/** hookbox says of each delivery whether it knew the event: all but one have to be known. `undefined` for others. */
+/** hookbox reports for each delivery whether it knew the event; it must know all but one. `undefined` for others. */
 function byAnswers({ id }: CheckEvent, sent: string, answers: readonly Exchange[]): Finding | null | undefined {
   const taken = answers.filter(isAccepted);
   const known = taken.map((answer) => duplicateIn(answer, id));

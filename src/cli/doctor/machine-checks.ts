@@ -52,7 +52,7 @@ export function checkHost(variables?: Readonly<Record<string, string | undefined
 export function checkSecret(secretFile: string | undefined): Finding {
   if (secretFile === undefined) return judgeSecret(process.env['SIGNING_SECRET'] ?? '', 'SIGNING_SECRET');
   try {
-    // Editors end the last line of a file; that newline is no part of the secret.
+    // Editors end the last line of a file. This newline is not part of the secret.
     return judgeSecret(readFileSync(secretFile, 'utf8').replace(/\r?\n$/, ''), secretFile);
   } catch (failure) {
     return problem('secret', `hookbox cannot read the file: ${messageOf(failure)}`, 'Use a different --secret-file.');
@@ -96,7 +96,7 @@ export async function checkClock(files: readonly string[]): Promise<Finding> {
   return judgeClock(wall, drift, times);
 }
 
-/** hookbox is younger than the first of these. */
+/** hookbox is newer than this time. */
 const EARLIEST = Date.UTC(2024, 0, 1);
 const LATEST = Date.UTC(2100, 0, 1);
 const TOLERATED_DRIFT_MS = 50;

@@ -134,7 +134,7 @@ async function checkMigrations(session: Session, schema: string, mayWork: boolea
   }
 }
 
-/** So many events are looked at in one query, and for so long in all. */
+/** The events examined in one query, and the time limit for all queries. */
 const LOOKED_AT = 2_000;
 const LOOK_MS = 5_000;
 
@@ -160,7 +160,7 @@ async function checkContents(session: Session, schema: string): Promise<readonly
 
 interface Times {
   readonly tookMs: number;
-  /** how far the clock of the server is ahead of this machine's */
+  /** how far the clock of the server is ahead of the clock of this machine */
   readonly apartMs: number;
 }
 
@@ -191,7 +191,7 @@ const POOLED = ok(
     'machines only once a second',
 );
 
-/** A pooler hands out a number of its own for the connection, and the server has another one. */
+/** A pooler invents a process number for the connection, and the server uses another one. */
 async function isPooled(session: Session): Promise<boolean> {
   const processId: unknown = Reflect.get(session.connection, 'processID');
   const row = await session.row<{ pid: number }>('SELECT pg_backend_pid() AS pid');

@@ -64,7 +64,7 @@ export function checkFolder(db: string): readonly Finding[] {
 }
 
 const IN_MEMORY = 'which is in memory and is lost when the machine restarts';
-/** File systems that do not last, by their names in /proc/self/mounts. */
+/** Temporary file systems, by their names in /proc/self/mounts. */
 const FLEETING: Readonly<Record<string, string>> = {
   tmpfs: IN_MEMORY,
   ramfs: IN_MEMORY,
@@ -176,8 +176,8 @@ export function checkDatabase(file: string): readonly Finding[] {
 }
 
 /**
- * A log beside the file means that another process has it open or has crashed: a read-only connection leaves both alone.
- * Without a log, such a connection would leave an empty one behind.
+ * A log beside the file means that another process has it open or has crashed. A read-only connection does not touch
+ * the two. Without a log, such a connection would leave an empty one.
  */
 function open(file: string): SqliteDatabase {
   const readonly = existsSync(`${file}-wal`) || existsSync(`${file}-journal`);

@@ -133,7 +133,7 @@ async function actOnIds(acting: Acting, ids: readonly string[]): Promise<ExitCod
       if (result === 'done') done += 1;
       if (result === 'not needed' && forceable.has(key.id)) left += 1;
     }
-    await nextTurn(); // Ctrl-C needs a turn of the event loop
+    await nextTurn(); // Ctrl-C is handled only in a turn of the event loop
   }
   if (act !== 'discard' && !dryRun) tellPending(done);
   if (act !== 'discard' && done > 0) {
@@ -162,7 +162,7 @@ async function acted(acting: Acting, keys: readonly EventKey[]): Promise<ActRepo
     }[act]();
     return report.results;
   } catch (failure) {
-    // Their bodies may be too large for one transaction. Nothing has happened then.
+    // Their bodies may be too large for one transaction. In that case, nothing has changed.
     if (keys.length === 1 || !(failure instanceof ConfigurationError)) throw failure;
     const half = Math.ceil(keys.length / 2);
     return [...(await acted(acting, keys.slice(0, half))), ...(await acted(acting, keys.slice(half)))];
@@ -225,9 +225,9 @@ interface FoundForAct extends Pick<Bulk, 'act' | 'filter' | 'force' | 'total' | 
 const SHOWN = 10;
 
 /**
- * Leaves no trace in the list of bulk actions or the audit.
+ * Leaves no entry in the list of bulk actions or in the audit.
  *
- * @param enough - the search ends after so many events
+ * @param enough - the search ends after this many events
  */
 export async function foundForAct(
   inbox: Inbox,

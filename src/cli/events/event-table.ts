@@ -35,7 +35,7 @@ function stateCell(event: EventSummary, wait: Wait | undefined): Cell {
   return { text: stateText(event), style: stateStyle(event) };
 }
 
-/** Each event takes a few statements. */
+/** Each event needs several statements. */
 const MOST_ASKED = 100;
 
 export async function waitsOf(inbox: Inbox, events: readonly EventSummary[]): Promise<WaitsBySeq> {

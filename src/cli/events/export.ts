@@ -68,12 +68,12 @@ async function print(lines: AsyncIterable<string>, end: string, signal: AbortSig
     const mark = line.startsWith(SPREADSHEET_MARK) ? SPREADSHEET_MARK : '';
     const isRoom = process.stdout.write(`${mark}${printableJson(line.slice(mark.length))}${end}`);
     if (signal.aborted) return;
-    // A reader that is gone never drains.
+    // A closed reader never drains.
     if (!isRoom) await once(process.stdout, 'drain', { signal }).catch(() => {});
   }
 }
 
-/** A temporary name, so that half an export is not taken for a whole one. */
+/** A temporary name, so that an incomplete export does not pass for a complete one. */
 async function save(lines: AsyncIterable<string>, end: string, out: string, signal: AbortSignal): Promise<void> {
   const unfinished = `${out}.${process.pid}.tmp`;
   let file: FileHandle | undefined;

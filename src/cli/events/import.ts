@@ -154,7 +154,7 @@ async function reported<Report, Partly>(
   return report;
 }
 
-/** Throws for a line with more than an id, as in a CSV file. */
+/** Throws for a line with more than one id, as in a CSV file. */
 async function* idsOf(lines: AsyncIterable<string>): AsyncGenerator<string, void> {
   let at = 0;
   let found = 0;

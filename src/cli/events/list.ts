@@ -166,7 +166,7 @@ async function* stepsOf(
     found += step.events.length;
     progress.show(null, searchedText(examined, found));
     yield step;
-    await nextTurn(); // Ctrl-C needs a turn of the event loop
+    await nextTurn(); // Ctrl-C is handled only in a turn of the event loop
   } while (at !== null && found < most && !signal.aborted);
 }
 

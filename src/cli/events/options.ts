@@ -167,7 +167,7 @@ export function userAtHost(): string {
   return `${userName()}@${hostname()}`;
 }
 
-/** A user id of a container need not have a name. */
+/** In a container, a user id may have no name. */
 function userName(): string {
   try {
     return userInfo().username;

@@ -27,7 +27,7 @@ export async function pause(type: string | undefined, options: PauseOptions): Pr
   const stranger = strangerInWords(endpoint, await namedEndpoints(inbox, Date.now()));
   if (stranger !== null) tell(stranger);
   const where = [...(endpoint === 'default' ? [] : option('--endpoint', endpoint)), ...neededInbox(options)];
-  // A type that begins with a dash would be taken for an option.
+  // A type that begins with a dash would be read as an option.
   const resuming = type.startsWith('-') ? [...where, '--', quoted(type)] : [quoted(type), ...where];
   tell(
     `hookbox stores the events of this type and does not handle them. To handle them: ${['hookbox events resume', ...resuming].join(' ')}`,

@@ -17,7 +17,7 @@ interface PagesOptions {
   readonly progress?: Progress;
 }
 
-/** A page may be short or empty and still have a next one. */
+/** A page can be short or empty although a next page exists. */
 export async function* pagesOf(inbox: Inbox, filter: EventFilter, options: PagesOptions): AsyncGenerator<EventPage> {
   const { most = Infinity, before = null, order = 'newest', signal, progress } = options;
   let from: number | null = before;
@@ -35,7 +35,7 @@ export async function* pagesOf(inbox: Inbox, filter: EventFilter, options: Pages
     const done = order === 'newest' ? 1 - (from ?? 0) / newest : null;
     progress?.show(done, searchedText(examined, found));
     yield page;
-    await nextTurn(); // Ctrl-C needs a turn of the event loop
+    await nextTurn(); // Ctrl-C is handled only in a turn of the event loop
   } while (from !== null && found < most && !signal.aborted);
 }
 
@@ -71,13 +71,13 @@ function shortly(text: string): string {
   return oneLine(JSON.stringify(text));
 }
 
-/** A whole id never stands for a longer one. */
+/** A whole id never matches a longer one. */
 export async function idFor(inbox: Inbox, given: string, options: AtEndpoint): Promise<string> {
   return (given.includes(ELLIPSIS) ? await wholeId(inbox, given, options) : null) ?? given;
 }
 
 export const ELLIPSIS = '…';
-/** Many ids share a shorter end. */
+/** Many ids have the same last characters. */
 const LEAST_END = 4;
 const MOST_CANDIDATES = 5;
 

@@ -122,7 +122,7 @@ function printCounts(found: Stats): void {
   }
 }
 
-/** The page uses the same words. A killed process counts, too. */
+/** The page uses the same words. A killed process also counts. */
 function labelOf(what: keyof Totals): string {
   return what === 'failed' ? 'failed (to be retried)' : what;
 }

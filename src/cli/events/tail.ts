@@ -43,7 +43,7 @@ async function printChanges(follower: Follower, printed: (change: Change) => voi
     if (signal.aborted) return;
     const changes = await follower.changes().catch((failure: unknown) => {
       if (!(failure instanceof InboxUnavailableError)) throw failure;
-      // The next look finds the same changes.
+      // The next check finds the same changes.
       tell(`note: ${failure.message}. Trying again.`);
       return [];
     });
@@ -82,7 +82,7 @@ export class Follower {
   readonly #signal: AbortSignal;
   /** the newest few hundred */
   #seen = new Map<number, EventSummary>();
-  /** the `seq` of the newest event, whether it fits or not */
+  /** the `seq` of the newest event, matching or not */
   #newest = 0;
   /** older events are not watched */
   #oldest = 0;
@@ -128,14 +128,14 @@ export class Follower {
     for (const event of current) {
       const before = this.#seen.get(event.seq);
       if (before !== undefined && markOf(before) === markOf(event)) continue;
-      // An earlier page may have shown it already.
+      // An earlier page may already have shown it.
       if (before === undefined && event.seq > newestBefore)
         changes.push({ what: 'stored', at: event.receivedAt, event });
       else changes.push({ what: 'changed', at: event.settledAt ?? now, event });
     }
     this.#newest = newest;
     for (const event of current) {
-      // An event that no longer fits is watched until it is settled.
+      // An event that no longer matches is watched until it is settled.
       if (fitting.has(event.seq) || event.settledAt === null) this.#seen.set(event.seq, event);
       else this.#seen.delete(event.seq);
     }

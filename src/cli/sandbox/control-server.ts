@@ -11,12 +11,12 @@ import { seal, unseal } from './control-token.ts';
 import { LISTS } from './sandbox-address.ts';
 
 const MOST_BYTES = 100_000;
-/** A sealed text begins with random bytes: so many characters tell it from every other one. */
+/** A sealed text begins with random bytes, so this many characters identify it. */
 const MARK_CHARS = 16;
 
 /**
- * Answers requests to `CONTROL_PATH`: the holder of the token steers the sandbox, from this machine only: not under
- * another name, not through a proxy, and not for a page of another site. Requests and answers are sealed with the token,
+ * Answers requests to `CONTROL_PATH`. The holder of the token controls the sandbox, only from this machine: not under
+ * another name, through a proxy, or from a page of another site. The token seals requests and responses,
  * so the token itself is never sent. A request works once, so a recorded request cannot be repeated.
  */
 export function controlPath(sandbox: Sandbox, token: string): (request: Request, env: unknown) => Promise<Response> {
@@ -119,7 +119,7 @@ async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
     case 'webhook':
       return registerEndpoint(sandbox, new URL(act.url), act, { renew: true });
     case 'unhook': {
-      // The dashboard registers an address as often as it is asked to.
+      // The dashboard registers an address again on each request.
       const known = webhooks.list().filter(({ url }) => url === act.url);
       if (known.length === 0) throw new CommandError(`The sandbox has no endpoint ${act.url}.`, EXIT.notFound);
       return known.map(({ id }) => webhooks.remove(id));
@@ -162,7 +162,7 @@ function underWay({ deliveries, webhooks }: Sandbox) {
 
 export type Retried = Awaited<ReturnType<typeof retry>>;
 
-/** Waits for the answer; a frozen clock does what is due now. */
+/** Waits for the response. With a frozen clock, runs the work that is due now. */
 async function retry({ deliveries, advance }: Sandbox, delivery: number) {
   const stateNow = (): Delivery['state'] | null =>
     deliveries.list({ before: delivery + 1, limit: 1 }).find(({ id }) => id === delivery)?.state ?? null;
@@ -186,7 +186,7 @@ const listed: Readonly<Record<(typeof LISTS)[number], (sandbox: Sandbox) => read
   stock: ({ stock }) => stock.list(),
 };
 
-/** Before the kind of a fault of deliveries: `lost-answer` is one of operations, too. */
+/** Precedes the kind of a delivery fault, because `lost-answer` is also a fault of operations. */
 const OF_DELIVERIES = 'delivery:';
 
 export function addFault({ faults }: Sandbox, text: string): void {
@@ -221,9 +221,9 @@ export type Registered = ReturnType<typeof registerEndpoint>;
 /**
  * Registers an address for all events, unless it is registered already.
  *
- * @param secret - `null` for a secret that is made, if the endpoint needs one
- * @param renew - whether a registered endpoint gets a new secret where none is given
- * @param seed - makes a secret that repeats itself
+ * @param secret - `null` creates a secret, if the endpoint needs one
+ * @param renew - whether a registered endpoint gets a new secret if none is given
+ * @param seed - creates the same secret in each run
  */
 export function registerEndpoint(
   { webhooks }: Sandbox,

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { OWNER_ONLY } from '../../host/files.ts';
 
-/** Returns why only this user could not read the token; `null` if all is well. */
+/** Returns why other users could read the token; `null` if they cannot. */
 export function keepToken(port: number, token: string): string | null {
   try {
     mkdirSync(folder(), { recursive: true, mode: 0o700 });
     refuseFolderOfOthers();
     removeLeft();
     const file = fileOf(port);
-    rmSync(file, { force: true }); // of a sandbox that was killed
+    rmSync(file, { force: true }); // left by a sandbox that was killed
     writeFileSync(file, [token, process.pid, namespace()].join('\n'), { mode: OWNER_ONLY, flag: 'wx' });
     return null;
   } catch (failure) {
@@ -20,14 +20,14 @@ export function keepToken(port: number, token: string): string | null {
   }
 }
 
-/** Removes the file, unless another sandbox has written its own meanwhile. */
+/** Removes the file, unless another sandbox has replaced it. */
 export function dropToken(port: number, token: string): void {
   if (tokenOf(port) === token) rmSync(fileOf(port), { force: true });
 }
 
 /**
- * The token of this user's sandbox on a port; `null` if there is none. A file that another user may have written does not
- * count: that user would receive what a sandbox receives, such as a signing secret.
+ * The token of this user's sandbox on a port; `null` without one. A file that another user may have written does not
+ * count, because that user would receive the messages for the sandbox, such as a signing secret.
  */
 export function tokenOf(port: number): string | null {
   try {
@@ -51,7 +51,7 @@ function removeLeft(): void {
     try {
       if (isLeft(file)) rmSync(file, { force: true });
     } catch {
-      continue; // another sandbox has removed it meanwhile, or it is no file
+      continue; // another sandbox has removed it, or it is not a file
     }
   }
 }
@@ -74,7 +74,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Containers may share a temporary folder, and do not see each other's processes. */
+/** Containers may share a temporary folder, but cannot see each other's processes. */
 function namespace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid');
@@ -87,9 +87,9 @@ function folder(): string {
   return join(tmpdir(), `hookbox-${process.getuid?.() ?? userInfo().username}`);
 }
 
-/** Other users may write to the temporary folder, so one of them may have made the folder first. */
+/** Other users can write to the temporary folder, so one of them may have created the folder first. */
 function refuseFolderOfOthers(): void {
-  if (process.getuid === undefined) return; // the temporary folder of Windows is the user's own
+  if (process.getuid === undefined) return; // on Windows, the temporary folder belongs to the user
   const { uid, mode } = lstatSync(folder());
   if (uid !== process.getuid() || (mode & 0o77) !== 0)
     throw new Error(`${folder()} belongs to another user or is open to others`);
@@ -100,10 +100,10 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts a message between a sandbox and its user with the sandbox's token. The port may belong to another user's program
- * by now: without the token it can neither read the message nor answer it.
+ * Encrypts a message between a sandbox and its user with the sandbox's token. Another user's program may own the port
+ * now: without the token, it can neither read nor answer the message.
  *
- * @param context - what the message answers; the other side needs the same text to open it
+ * @param context - identifies the request; the other side needs the same text to decrypt
  */
 export function seal(token: string, message: string, context = ''): string {
   const iv = randomBytes(IV_BYTES);
@@ -112,7 +112,7 @@ export function seal(token: string, message: string, context = ''): string {
   return Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url');
 }
 
-/** Decrypts what `seal` made; `null` for another token, another context or a changed text. */
+/** Decrypts the result of `seal`; `null` for another token, another context or a changed text. */
 export function unseal(token: string, sealed: string, context = ''): string | null {
   const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length < IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return null;

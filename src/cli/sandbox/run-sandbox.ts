@@ -35,7 +35,7 @@ interface RunSandboxOptions extends SecretOptions {
 }
 
 /**
- * `hookbox sandbox`: serves a sandbox until a signal says to stop. Deliveries in progress then end, or are cut after a
+ * `hookbox sandbox`: serves a sandbox until a signal arrives. Deliveries in progress then end, or are cut after a
  * second and sent again when the file is opened the next time.
  */
 export async function runSandbox(options: RunSandboxOptions): Promise<ExitCode> {
@@ -46,7 +46,7 @@ export async function runSandbox(options: RunSandboxOptions): Promise<ExitCode> 
   const isReopened = db !== undefined && existsSync(db) && statSync(db).size > 0;
   const stopped = stopSignal();
   const token = randomBytes(24).toString('base64url');
-  // Before its file is opened: a sandbox that cannot start must not send what waits in the file.
+  // Before its file is opened: a sandbox that cannot start must not send the pending deliveries of the file.
   const server = createServer();
   const base = `http://${await listen(server, { port, portOption: '--port', host })}`;
   using _ = { [Symbol.dispose]: () => server.close() }; // also if the sandbox cannot start
@@ -56,7 +56,7 @@ export async function runSandbox(options: RunSandboxOptions): Promise<ExitCode> 
   try {
     const unkept = keepToken(addressOf(server).port, token);
     for (const fault of options.fault ?? []) addFault(sandbox, fault);
-    // In the turn that prints the secret, and before any request.
+    // In the turn that prints the secret, before any request.
     const registered = target === null ? null : registerEndpoint(sandbox, target, { secret, unsigned }, { seed });
     tellStart(sandbox, { ...options, base, isReopened, registered });
     if (unkept !== null) tell(`Commands in other shells cannot control this sandbox: ${unkept}.`);
@@ -118,7 +118,7 @@ function namedValue(option: string, text: string): readonly [name: string, value
 function answerWith(server: Server, sandbox: Sandbox, token: string): void {
   const control = controlPath(sandbox, token);
   let dashboard: Promise<Hono> | undefined;
-  // Loaded when it is asked for. It has no login, so it is for this machine alone, also where the service is for others.
+  // Loaded on demand. It has no login, so it answers only this machine, even if the service answers others.
   const openDashboard = () =>
     (dashboard ??= import('../../sandbox/page/sandbox-page.tsx').then(({ sandboxPage }) =>
       new Hono().route(DASHBOARD, sandboxPage(sandbox)),

@@ -87,7 +87,7 @@ function waiting(sandbox: Sandbox): number {
   return sandbox.deliveries.list({ state: 'waiting', limit: MOST }).length;
 }
 
-/** In plain digits: `plural` takes longer to load than the rest of the start. */
+/** With plain digits, because loading `plural` takes longer than the rest of the start. */
 function counted(count: number, one: string, many = `${one}s`): string {
   return `${count}${count === MOST ? '+' : ''} ${count === 1 ? one : many}`;
 }

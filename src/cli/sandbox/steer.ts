@@ -150,7 +150,7 @@ function cellOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Without a time limit: a clock that moves by days may wait for many deliveries. */
+/** No time limit: a clock that advances by days may wait for many deliveries. */
 async function steer<Result>(at: string, act: Act): Promise<Result> {
   const answer = await post(addressOf(at), JSON.stringify(act));
   const { status, result, message = `The sandbox returned ${status}.` } = answer;
@@ -160,7 +160,7 @@ async function steer<Result>(at: string, act: Act): Promise<Result> {
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Steers, and says for which receiver it waits, once for each slow try. */
+/** Sends a control request, and names the receiver that it waits for, once for each slow try. */
 async function steerPatiently<Result>(at: string, act: Act): Promise<Result> {
   const reported = new Set<string>();
   let before: ReadonlySet<string> = new Set();
@@ -168,7 +168,7 @@ async function steerPatiently<Result>(at: string, act: Act): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
 
   async function look(): Promise<void> {
-    // A sandbox that does not answer fails the action itself.
+    // If the sandbox does not answer, the request itself fails.
     const waiting = await steer<readonly UnderWay[]>(at, { act: 'under-way' }).catch(() => []);
     if (isOver) return;
     const keyed = new Map(waiting.map((one) => [`${one.delivery}/${one.number}`, one]));

@@ -14,7 +14,7 @@ export interface EndedDelivery extends PlannedDelivery {
   readonly outcome: DeliveryEnd['outcome'] | 'rejected' | 'accepted';
   readonly attempts: readonly DeliveryAttempt[];
   readonly copies: readonly DeliveryAttempt[];
-  /** how the last manual retry ended */
+  /** the outcome of the last manual retry */
   readonly byHand: DeliveryEnd | null;
 }
 
@@ -26,14 +26,14 @@ interface RunOptions {
   readonly timeScale?: number | undefined;
   readonly signal: AbortSignal;
   readonly progress: Progress;
-  /** @param share - how much of the scenario is over, from 0 to 1 */
+  /** @param share - the finished part of the scenario, from 0 to 1 */
   readonly onAttempt: (attempt: DeliveryAttempt, share: number) => void;
 }
 
-/** What is due when the receiver goes down or comes up finds it so. */
+/** Deliveries that are due when the receiver stops or starts already meet its new state. */
 const AHEAD_MS = 1;
 
-/** @throws CommandError for what the file cannot mean */
+/** @throws CommandError for a file without a meaning */
 export async function runScenario(scenario: Scenario, options: RunOptions) {
   const { seed, receiver, timeScale, progress, onAttempt } = options;
   const plan = planOf(scenario, seed);
@@ -45,7 +45,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions) {
     );
   }
 
-  const stop = new AbortController(); // ends waiting when something fails here
+  const stop = new AbortController(); // stops waiting if something fails here
   const signal = AbortSignal.any([options.signal, stop.signal]);
   const start = Date.parse(scenario.startAt);
   const keepUp = scenario.receiver.keepsUp ? () => receiver.keepUp() : undefined;
@@ -134,7 +134,7 @@ export function planOf(scenario: Scenario, seed: number): Plan {
   const named = new Map<string, readonly Uint8Array[]>();
   const events = new Map<string, Uint8Array>();
   const deliveries: PlannedDelivery[] = [];
-  /** those that get random faults, each event once: a second delivery would have the same faults again */
+  /** those that get random faults, each event only once: its second delivery would have the same faults again */
   const faulty = new Map<PlannedDelivery, string>();
 
   for (const [index, given] of scenario.deliveries.entries()) {
@@ -201,7 +201,7 @@ interface NewEvent {
   readonly n: number;
 }
 
-/** An event like its fixture, about an order, cart or product of its own. */
+/** An event like its fixture, about a new order, cart or product. */
 function eventBody(type: EventType, { subject = '', data = {} }: ScenarioDelivery, made: NewEvent): Uint8Array {
   const { seed, created, key, n } = made;
   const event = parseExactly(fixture(type).toString()) as { readonly data: object }; // as every fixture of a type
@@ -218,7 +218,7 @@ function eventBody(type: EventType, { subject = '', data = {} }: ScenarioDeliver
   return Buffer.from(writtenExactly(all));
 }
 
-/** The seed chooses the figures that the file leaves open. */
+/** The seed chooses the values that the file leaves open. */
 function ownFaults(given: readonly AttemptFaults[], seed: number, ...key: readonly number[]): FaultPlan {
   return (_id, attempt) => {
     const faults = given[attempt - 1] ?? [];

@@ -190,7 +190,7 @@ export function shippedScenarios(): readonly string[] {
     .toSorted();
 }
 
-/** @throws CommandError that names the file, the place in it and what is expected there */
+/** @throws CommandError that names the file, the place in it and the allowed values */
 export async function loadScenario(fileOrName: string): Promise<LoadedScenario> {
   const shipped = shippedScenarios();
   const isFile = fileOrName === '-' || fileOrName.includes(sep) || existsSync(fileOrName);

@@ -55,7 +55,7 @@ interface Running {
 
 const HOST = '127.0.0.1';
 
-/** SQLite in a temporary file, and handlers that write a row for each event. Down means server, handlers and inbox. */
+/** SQLite in a temporary file, and handlers that write a row per event. An outage stops server, handlers and inbox. */
 export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise<ScenarioReceiver> {
   const folder = mkdtempSync(join(tmpdir(), 'hookbox-scenario-'));
   const file = join(folder, 'inbox.db');
@@ -84,7 +84,7 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
     const receiver = createReceiver({
       secret,
       inbox,
-      logger: false, // the report tells what happened
+      logger: false, // the report shows the errors
       handlers: { '*': handle },
       processing: { concurrency: 8, retry: { baseMs: 5, maxMs: 100 } },
     });
@@ -148,7 +148,7 @@ function effectsIn(file: string): ReadonlyMap<string, number> {
   return new Map(rows.map(({ id, effects }) => [id, effects]));
 }
 
-/** The port may be taken for a moment when it was given back. */
+/** A port may stay busy for a moment after its release. */
 async function listen(server: Server, port: number): Promise<void> {
   for (let tries = 50; ; tries -= 1) {
     server.listen(port, HOST);
@@ -218,7 +218,7 @@ async function allEvents(inbox: Inbox): Promise<readonly StoredEvent[]> {
   }
 }
 
-/** @param isUntaken - whether no handler takes an event, so that waiting is of no use */
+/** @param isUntaken - whether no handler handles an event, so that waiting is useless */
 async function whenSettled(
   read: () => Promise<readonly StoredEvent[]>,
   progress: Progress,
@@ -251,7 +251,7 @@ async function findingOf(inbox: Inbox, event: StoredEvent, effects: number | nul
     processed: attempts.filter(({ outcome }) => outcome === 'processed').length,
     /** rows that its handler has written; `null` if unknown */
     effects,
-    /** `null` if a handler takes it */
+    /** `null` if a handler handles it */
     untakenType: isUntaken ? type : null,
   };
 }

@@ -8,7 +8,7 @@ export interface Verdict {
   readonly expectation: string;
   /** `null` if it could not be checked */
   readonly met: boolean | null;
-  /** what was found instead, or why nothing could be found */
+  /** the actual value, or why no value is known */
   readonly found: string;
 }
 
@@ -32,7 +32,7 @@ function equal(expectation: string, expected: number, found: number): Verdict {
   return { expectation: `${expectation}: ${expected}`, met, found: met ? '' : String(found) };
 }
 
-/** @param group - what one delivery of the file has become; it is never empty */
+/** @param group - the results of one delivery of the file; never empty */
 function onDeliveries(group: readonly EndedDelivery[]): readonly Verdict[] {
   const { index, given, type } = group[0] as EndedDelivery;
   const { outcome, copies: expectedOfCopies } = given.expect;
@@ -68,7 +68,7 @@ function onStatuses(expected: Readonly<Record<string, number>>, found: readonly 
   return verdicts.length === 0 ? [] : [...verdicts, noOthers('no other responses', others)];
 }
 
-/** The run, and what the receiver stored. */
+/** The run, and the contents of the inbox. */
 interface Judged extends Findings, Pick<ScenarioRun, 'plan' | 'requests' | 'deadLetters'> {}
 
 interface CountRow {
@@ -76,7 +76,7 @@ interface CountRow {
   /** `null` if only the built-in receiver knows */
   readonly count: (judged: Judged) => number | null;
   readonly needsInbox?: boolean;
-  /** the expectation "once", and what does not meet it */
+  /** the expectation "once", and the events that break it */
   readonly once?: readonly [expectation: string, wrong: (judged: Judged) => readonly string[]];
 }
 
@@ -116,7 +116,7 @@ function onCount(
   return found === null ? notChecked('only the built-in receiver can count them') : equal(what, expected, found);
 }
 
-/** Events with other bytes, twice there, missing, or never sent by the service. */
+/** Events with other bytes, stored twice, missing, or never sent by the service. */
 function notStored(judged: Judged): readonly string[] {
   const seen = new Set<string>();
   const wrong = judged.events.flatMap(({ id, body }) => {
@@ -145,7 +145,7 @@ function whyNotHandled({ id, state, processed, effects, untakenType }: EventFind
   return effects === null || effects === 1 ? null : `${id} had its effect ${effects} times`;
 }
 
-/** Each text once, with how often it occurs. */
+/** Each text once, with its count. */
 function summed(texts: readonly string[]): string {
   const groups = Map.groupBy(texts, (text) => text);
   return [...groups].map(([text, { length }]) => (length === 1 ? text : `${text} (${length} times)`)).join('; ');

@@ -17,11 +17,11 @@ export interface Forwarded {
 
 interface Forwarder {
   forward(delivery: Forwarded): void;
-  /** Sends what waits, for some seconds at most. */
+  /** Sends the waiting deliveries, for some seconds at most. */
   close(): Promise<void>;
 }
 
-/** Marks forwarded deliveries, so that they do not go round in a circle. */
+/** Marks forwarded deliveries, so that two servers do not forward them in a circle. */
 export const FORWARDED_HEADER = 'X-Hookbox-Forwarded';
 
 const CONCURRENCY = 16;

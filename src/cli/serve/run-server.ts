@@ -68,10 +68,10 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
   }
 }
 
-/** @throws CommandError that says what is wrong with the module */
+/** @throws CommandError that names the fault of the module */
 export async function loadHandlers(file: string): Promise<{ handlers: Handlers; events: EventSchemas }> {
   const module = await importOwn(file);
-  // A CommonJS module is its own default export, with what it exports inside.
+  // A CommonJS module is its own default export, which contains its exports.
   const inner = insideDefault(module);
   const exported = [module.handlers, inner.handlers, inner.default, module.default].find((each) => each !== undefined);
   if (!isRecord(exported)) {
@@ -102,7 +102,7 @@ function receiverOf(inbox: Inbox, { secret, handlers = {}, events = {} }: ServeO
   }
 }
 
-/** What handlers log, and what concerns more than one delivery or event: the rest has lines of its own. */
+/** Shows the logs of handlers, and messages about several deliveries or events. Others have their own lines. */
 const notices: Logger = { info: notice, warn: notice, error: notice };
 
 function notice(facts: Readonly<Record<string, unknown>>, message: string): void {
@@ -198,7 +198,7 @@ interface Running {
   isReported: boolean;
 }
 
-/** The inbox; it reports how handlers end, and notes what it stores for the delivery in progress. */
+/** The inbox. It reports the outcomes of handlers, and records the stored event of the delivery in progress. */
 function observedInbox(inbox: Inbox, report: (attempt: AttemptReport) => void): Inbox {
   const running = new WeakMap<Lease, Running>();
 

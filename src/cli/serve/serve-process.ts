@@ -61,11 +61,11 @@ async function served(file: string | undefined, options: ServeCommandOptions): P
 
 const STOP = 'stop';
 const LOOK_EVERY_MS = 100;
-/** Editors and builds write several files, and a file in several steps. */
+/** Editors and builds write several files, and write a file in several steps. */
 const STILL_MS = 150;
 
 /**
- * Runs `serve` in a process of its own, and again after each change to the handlers or a file that they import. Node caches
+ * Runs `serve` in a separate process, and again after each change to the handlers or a file that they import. Node caches
  * modules, so the same process cannot load them again.
  */
 async function watchServe(file: string, args: readonly string[]): Promise<StopSignal> {
@@ -77,7 +77,7 @@ async function watchServe(file: string, args: readonly string[]): Promise<StopSi
   let onChange: (path: string) => void = () => {};
   let timer: NodeJS.Timeout | undefined;
 
-  // `node --watch` and `fs.watch` lose a folder that a build or a checkout replaces; polling finds its files again.
+  // `node --watch` and `fs.watch` lose a folder that a build or a checkout replaces; polling finds the new one.
   function addFile(path: string): void {
     if (files.has(path)) return;
     files.add(path);
@@ -96,7 +96,7 @@ async function watchServe(file: string, args: readonly string[]): Promise<StopSi
     const child = started(args, addFile);
     const ended = once(child, 'exit').then(([code]) => (code === EXIT.interrupted ? 'interrupted' : 'ended'));
     const first = await Promise.race([stopped, change, ended]);
-    if (first === 'interrupted') return 'SIGINT'; // its reader went away
+    if (first === 'interrupted') return 'SIGINT'; // its reader has ended
     if (first === 'ended')
       tell(`The process ended. Waiting for a change to ${file} or to a file that it imports. Press Ctrl-C to stop.`);
     else if (child.connected) child.send(STOP);
@@ -118,7 +118,7 @@ function started(args: readonly string[], imported: (path: string) => void): Chi
   return child;
 }
 
-/** In the other process: reports the files of the handlers, and stops when the watching process says so or is gone. */
+/** In the child process: reports the files of the handlers, and stops when the watching process says so or ends. */
 function underWatch(): void {
   let isStopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -127,7 +127,7 @@ function underWatch(): void {
       if (process.listenerCount(signal) === 0) process.exit(EXIT.interrupted); // still loading
     });
   }
-  // A terminal sends its signal to both processes: a second one would end this process at once.
+  // A terminal sends its signal to both processes, and a second signal would end this process immediately.
   const stop = (): void => {
     if (!isStopping) process.emit('SIGTERM', 'SIGTERM');
   };
@@ -136,7 +136,7 @@ function underWatch(): void {
   });
   process.on('disconnect', stop);
 
-  // Node 22.14 lacks it, so hookbox watches only the module itself there.
+  // Node 22.14 lacks it, so there hookbox watches only the module itself.
   const { registerHooks } = nodeModule as Partial<typeof nodeModule>;
   registerHooks?.({
     load(url, context, next) {

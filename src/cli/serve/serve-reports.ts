@@ -32,7 +32,7 @@ export interface AttemptReport {
   readonly id: string;
   readonly attempt: number;
   readonly ms: number;
-  /** what the handler threw; on `processed`, after its transaction was committed */
+  /** the error of the handler; for `processed`, an error after its transaction was committed */
   readonly error: string | null;
   readonly stack: string | null;
   readonly againAt: Date | null;

@@ -14,7 +14,7 @@ export const GROUP = {
 } as const;
 
 export interface Notes {
-  /** one paragraph each; a list has lines of its own */
+  /** one paragraph each; a list has one item per line */
   readonly notes?: readonly (string | readonly string[])[] | undefined;
   readonly exitCodes?: Readonly<Record<number, string>> | undefined;
 }

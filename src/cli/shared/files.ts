@@ -59,10 +59,10 @@ function isFolder(path: string): boolean {
 const ENV_FILE = '--env-file';
 
 /**
- * Reads the files of `--env-file`, wherever it stands, before the options read variables. As with Node's own option,
- * variables that are already set stay, and the last file counts.
+ * Reads the files of `--env-file`, anywhere in the arguments, before the options read variables. As with Node's option,
+ * variables that are already set keep their values, and the last file wins.
  *
- * @returns the arguments without it
+ * @returns the arguments without the option
  */
 export function withEnvFiles(args: readonly string[]): readonly string[] {
   const rest: string[] = [];

@@ -6,7 +6,7 @@ import { requireFile } from './files.ts';
 import { isInPostgres, type DbOptions } from './options.ts';
 import { CommandError, EXIT } from './output.ts';
 
-/** Creates no inbox, and no tables in the database of another program. */
+/** Does not create an inbox, or tables in the database of another program. */
 export async function existingInbox(options: DbOptions): Promise<Inbox> {
   if (isInPostgres(options)) return onPostgres(options, false);
   const { db } = options;
@@ -28,7 +28,7 @@ async function onPostgres(options: DbOptions, migrate: boolean): Promise<Inbox> 
   return openOnPostgres(options, { migrate });
 }
 
-/** A command on Postgres needs no SQLite, so SQLite loads only here. */
+/** A command on Postgres does not need SQLite, so SQLite is loaded only here. */
 async function openFile(file: string): Promise<Inbox> {
   requireFile(file);
   const { sqliteInbox } = await import('../../inbox/sqlite/sqlite-inbox.ts');

@@ -72,7 +72,7 @@ const BAR_WIDTH = 24;
 const USUAL_COLUMNS = 80;
 const ERASE_LINE = '\r\u{1b}[2K';
 
-/** A log needs no bar. */
+/** A log does not need a bar. */
 export function progressBar(
   stream: Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'> = process.stderr,
   now: () => number = () => performance.now(),

@@ -42,7 +42,7 @@ function whyNot(failure: NodeJS.ErrnoException, port: number, option: string): s
   return `hookbox cannot listen: ${messageOf(failure)}.`;
 }
 
-/** Waits for `finish` and for answers that are being sent; closes idle connections. */
+/** Waits for `finish` and for responses that are being sent; closes idle connections. */
 export async function stopListening(server: Server, finish: () => Promise<unknown> = async () => {}): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   await finish();

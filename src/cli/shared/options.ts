@@ -60,7 +60,7 @@ export function withOptionalDb(command: Command, what: string): Command {
   return withInboxAt(command, `${what}: a file, or postgres://…`);
 }
 
-/** A password in an argument would be visible to every user of the machine: hence the variable. */
+/** Every user of the machine can see a password in an argument, so a variable can have it instead. */
 function withInboxAt(command: Command, description: string, usual?: string): Command {
   const db = new Option('--db <inbox>', description).env('HOOKBOX_DB').argParser(pathOrUrl).default(usual);
   return command
@@ -91,7 +91,7 @@ export function shownInbox({ db }: Pick<DbOptions, 'db'>): string {
   return shownDatabase(db);
 }
 
-/** Omits the URL of HOOKBOX_DB, as it may need its password. */
+/** Omits the URL of HOOKBOX_DB, because it may contain a password. */
 export function namedInbox({ db, schema }: DbOptions): Partial<DbOptions> {
   const isKnown = isPostgresUrl(db) && db === process.env['HOOKBOX_DB'];
   return { ...(!isKnown && { db: shownDatabase(db) }), ...(schema !== undefined && { schema }) };
@@ -187,7 +187,7 @@ export function withSending(command: Command): Command {
   return withHeader(sending).optionsGroup(GROUP.output).option('--json', 'print one line of JSON per delivery');
 }
 
-/** Only this machine unless `allowRemote`: events sent by mistake must not reach a live shop. */
+/** Allows only this machine unless `allowRemote`: events sent by mistake must not reach a live shop. */
 export function targetOf(text: string, allowRemote: boolean): URL {
   const whole = withScheme(text);
   const url = URL.canParse(whole) ? new URL(whole) : null;

@@ -31,7 +31,7 @@ export function print(...lines: Lines): void {
   process.stdout.write(printable(lines.flat()));
 }
 
-/** A text may repeat a wrong argument, and so a URL with a password. */
+/** A text may repeat a wrong argument, for example a URL with a password. */
 export function tell(...lines: Lines): void {
   process.stderr.write(printable(lines.flat().map(withoutPasswords)));
 }
@@ -42,7 +42,7 @@ function printable(lines: readonly string[]): string {
   return lines.map((line) => `${line.split(MARK).map(part).join('')}\n`).join('');
 }
 
-/** No text can guess it and pretend to be a style. */
+/** A random mark, so that no text can imitate it and pretend to be a style. */
 const MARK = `\u{0}${randomUUID()}\u{0}`;
 
 export type Style = Parameters<typeof styleText>[0];
@@ -104,7 +104,7 @@ export function interruptWithReader(): void {
   process.stderr.on('error', onError);
 }
 
-/** Pruning needs free space before it makes room. */
+/** Pruning needs free space before it frees any. */
 const FULL_DISK =
   '. First free a few tens of megabytes on that disk (delete logs or old exports), or move the inbox ' +
   'to a larger disk. Then prune events: pruning itself needs some free space.';
@@ -119,7 +119,7 @@ function tellError(text: string): void {
   tell(`${styled('red', 'error:', process.stderr)} ${text}`);
 }
 
-/** The user's module may hold something open, so the process ends. */
+/** The user's module may keep a handle open, so the process exits explicitly. */
 export async function withOwnModule(module: string | undefined, work: () => Promise<void>): Promise<void> {
   if (module === undefined) return work();
   await work().catch(tellFailure);

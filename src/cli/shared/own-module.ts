@@ -17,7 +17,7 @@ export interface OwnModule {
   readonly events?: unknown;
 }
 
-/** The module's output is not the command's data. */
+/** The output of the module must not mix with the data of the command. */
 export async function importOwn(file: string): Promise<OwnModule> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`The file ${file} does not exist.`, EXIT.notFound);

@@ -10,10 +10,10 @@ import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, shownInbox, type DbOptions } from './options.ts';
 import { CommandError, EXIT, print, printJson, tell, usageError, type ExitCode } from './output.ts';
 
-/** The first query fails now if the inbox cannot be used. */
+/** Queries once, so that an unusable inbox fails now. */
 export async function openOnPostgres(options: DbOptions, { migrate }: { readonly migrate: boolean }): Promise<Inbox> {
   const { db, schema = USUAL_SCHEMA } = options;
-  // A command that creates no inbox stores no deliveries.
+  // A command that does not create an inbox does not store deliveries.
   const inbox = postgresInbox(db, { schema, migrate, ephemeral: !migrate });
   try {
     await inbox.get({ endpoint: '', id: '' });
@@ -21,7 +21,7 @@ export async function openOnPostgres(options: DbOptions, { migrate }: { readonly
     await inbox.close();
     throw explained(failure, options);
   }
-  // Only handlers see that its transactions are of Postgres, and commands call none.
+  // The type of its transactions concerns only handlers, and commands call none.
   return inbox as unknown as Inbox;
 }
 
@@ -71,7 +71,7 @@ export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOpti
     return EXIT.ok;
   }
   const options = { db, schema };
-  // An error must not mention a schema that is not in the arguments.
+  // An error must not mention a schema that the arguments do not contain.
   if (!isInPostgres({ db })) throw usageError('hookbox migrate needs an inbox in Postgres, but --db names a file.');
 
   try {

@@ -9,7 +9,7 @@ export interface SecretOptions {
   readonly secretFile?: string;
 }
 
-/** An argument would be visible to every user of the machine. */
+/** Every user of the machine could see a secret in an argument. */
 export function withSecret(
   command: Command,
   description = 'read the signing secret from this file instead of SIGNING_SECRET or a prompt',
@@ -57,9 +57,9 @@ export function requireConsent(yes: boolean): void {
 }
 
 /**
- * A count is never typed by mistake.
+ * Asks for a count, which is hard to type by mistake.
  *
- * @param signal - cancels the question
+ * @param signal - cancels the prompt
  */
 export async function typedCount(
   count: number,

@@ -34,7 +34,7 @@ export interface Outgoing {
   /** why hookbox stores the body as invalid */
   readonly issue?: Issue | null;
   readonly source?: Source;
-  /** the option that continues with it */
+  /** the option that continues from it */
   readonly resume?: string;
 }
 
@@ -60,11 +60,11 @@ export interface SendingResult {
   readonly duplicates: number;
   readonly ms: number;
   readonly gone: boolean;
-  /** the first one that was not sent or not answered */
+  /** the first one that was not sent or got no response */
   readonly next: Outgoing | null;
 }
 
-/** More are not a short restart. */
+/** More failures than this are not a short restart. */
 const MOST_REFUSED = 5;
 
 /** Ends early if the receiver stops listening. */
@@ -149,7 +149,7 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
   }
 }
 
-/** Deliveries without an answer, up to the next answer. */
+/** The number of deliveries without a response in a row. */
 interface Silence {
   readonly first: Outgoing;
   readonly refused: number;

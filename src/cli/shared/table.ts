@@ -6,12 +6,12 @@ export type Cell = string | { readonly text: string; readonly style: Style };
 
 type Row = readonly Cell[];
 
-/** A column may be shortened to `least`, then further. The last one may always be cut. */
+/** A column may be shortened to `least`, then further. The last column may always be cut. */
 type Column = string | ({ readonly title: string } & Partial<Floors> & { readonly goes?: number });
 
 interface Floors {
   readonly least: number;
-  /** if the last column stands beneath the others, and `least` is not enough */
+  /** if the last column moves to its own line, and `least` is not enough */
   readonly atWorst: number;
   readonly lastly: number;
 }
@@ -125,7 +125,7 @@ function shown(cell: Cell, width: number, isLast: boolean): string {
   return (typeof cell === 'string' ? cut : styled(cell.style, cut)) + blank;
 }
 
-/** Names of a kind begin alike and differ at their ends. */
+/** Names of a kind begin alike and differ at the end. */
 function shortened(text: string, width: number, isLast: boolean): string {
   if (isLast) return `${text.slice(0, width - 1)}…`;
   if (TIME.test(text)) return text.slice(0, width < SECONDS ? MINUTES : SECONDS);
@@ -140,15 +140,15 @@ interface Measured extends Floors {
 
 const GAP = 2;
 const INDENT = 4;
-/** Otherwise, the last column stands beneath the others. */
+/** Otherwise, the last column moves to its own line. */
 const LEAST_BESIDE = 32;
 /** A narrower terminal wraps lines. */
 const NARROWEST = 40;
 const LEAST_WRAPPED = 16;
 
 /**
- * Cuts the last column first, since it is the longest; then shortens the others, the widest first; then puts the last
- * one beneath them; then drops some (width 0).
+ * Cuts the last column first, since it is the longest; then shortens the others, the widest first; then moves the last
+ * one to its own line; then drops columns (width 0).
  */
 function fitted(
   columns: readonly Measured[],

@@ -7,18 +7,18 @@ export interface OtherBody {
   readonly body: Uint8Array;
 }
 
-/** Above this size, only the usual writings of JSON are tried; above the next, none. */
+/** Above this size, only the usual forms of JSON are tried; above the next size, none. */
 const SMALL_BYTES = 32 * 1024;
 const MEDIUM_BYTES = 2 * 1024 * 1024;
-/** Several times what a receiver takes; beyond it, only the newlines at the end are tried. */
+/** Several times the limit of a receiver; above it, only the newlines at the end are tried. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
 type Content = Uint8Array | string | null;
 
-/** What a mistake makes of a body: nothing where it returns `null` or throws. */
+/** The body that a mistake produces; none if it returns `null` or throws. */
 type Make = (body: Buffer) => Content | readonly Content[];
 
-/** Tries the simplest first, each made when it is needed, until one fits. */
+/** Tries the simplest variants first, and creates each one on demand, until one matches. */
 export function hasMatchingVariant(
   body: Buffer,
   others: readonly OtherBody[],
@@ -27,7 +27,7 @@ export function hasMatchingVariant(
   const seen = new Set([body.toString('latin1')]);
   return someCandidate(body, others, (content, found) => {
     const bytes = Buffer.from(content as Uint8Array);
-    // Large ones are few, and to remember them would cost more than to try one twice.
+    // Large variants are few, and remembering them would cost more than trying one twice.
     if (bytes.byteLength <= SMALL_BYTES) {
       const name = bytes.toString('latin1');
       if (seen.has(name)) return false;
@@ -221,7 +221,7 @@ function base64InLines(body: Buffer, length: number, newline: string): string {
   return body.toString('base64').replaceAll(new RegExp(`(.{${length}})(?=.)`, 'g'), `$1${newline}`);
 }
 
-/** As different libraries write the header: the byte for the operating system differs. */
+/** As different libraries write the header: they differ in the byte for the operating system. */
 function gzipped(body: Buffer, level: number): readonly Buffer[] {
   const compressed = gzipSync(body, { level });
   return [3, 255, 0, 19, 10].map((system) => {

@@ -1,4 +1,4 @@
-/** Every mistake that `explainMismatch` can name: what a match with it means, and what to change. */
+/** All mistakes that `explainMismatch` can report: the meaning of a match, and the fix. */
 export const CAUSES = {
   're-serialised': [
     'one side parsed the JSON and wrote it again: the values are the same, but the bytes differ',
@@ -136,7 +136,7 @@ export interface Found {
   readonly what: string;
 }
 
-/** Something as it may have been signed or written, with the mistakes in it; none for what was given. */
+/** A possible body, secret or signature, with the mistakes that lead to it; none for the original. */
 export interface Variant<Value> {
   readonly value: Value;
   readonly found: readonly Found[];

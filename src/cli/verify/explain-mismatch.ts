@@ -79,10 +79,10 @@ export interface Mismatch {
   readonly others?: readonly OtherBody[];
 }
 
-/** Pairs of mistakes are tried until so many bytes were hashed: about half a second. */
+/** Tries pairs of mistakes until this many bytes are hashed: about half a second. */
 const PAIR_BYTES = 256 * 1024 * 1024;
 
-/** Makes the usual mistakes until one of them, or two together, give that signature. */
+/** Tries the usual mistakes, alone and in pairs, until one produces the signature. */
 export function explainMismatch({ body, signature, secret, oldSecrets = [], others = [] }: Mismatch) {
   const readings = signatureReadings(signature);
   const asItIs: Variant<Uint8Array> = { value: body, found: [] };
@@ -143,19 +143,19 @@ export function explainMismatch({ body, signature, secret, oldSecrets = [], othe
   };
 }
 
-/** Finds the reading that a digest fits; a truncated one fits by its beginning. */
+/** Finds the reading of the signature that matches a digest. A truncated one matches by its beginning. */
 function matcher(readings: readonly Variant<string>[]): (digits: string) => Variant<string> | null {
   const whole = new Map(readings.toReversed().map((reading) => [reading.value, reading]));
   const cut = readings.filter(({ found }) => found.some(({ cause }) => cause === 'truncated'));
   return (digits) => {
     const exact = whole.get(digits);
-    // Forty digits are no HMAC-SHA256 that was cut off when they are a whole HMAC-SHA1.
+    // The forty digits of an HMAC-SHA1 are not a truncated HMAC-SHA256.
     if (exact !== undefined) return { ...exact, found: exact.found.filter(({ cause }) => cause !== 'truncated') };
     return cut.find((reading) => digits.startsWith(reading.value)) ?? null;
   };
 }
 
-/** A body that is not one explains best why the signature is that of another. */
+/** If the body is not a body, that is the best explanation for a signature that does not match. */
 function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
   const left = found.some(({ cause }) => cause === 'other-body') ? leftOfBody(body) : null;
   return left === null ? [] : [left];

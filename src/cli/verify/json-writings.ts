@@ -6,8 +6,8 @@ interface Writing {
 }
 
 /**
- * Tries how programs write the same JSON object or list, until one fits; nothing for other texts, and for one that is
- * nested too deep.
+ * Tries the forms in which programs write the same JSON object or list, until one matches. Tries none for other texts,
+ * or for one that is nested too deeply.
  */
 export function someJsonWriting(text: string, every: boolean, fits: (writing: Writing) => boolean): boolean {
   const value = readJson(text);

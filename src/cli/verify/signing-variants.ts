@@ -165,7 +165,7 @@ function hash(algorithm: string, ...parts: Uint8Array[]): string {
   return digest.digest('hex');
 }
 
-/** Fewer digits than this could match by chance. */
+/** Fewer digits could match by chance. */
 const FEWEST_DIGITS = 16;
 const DIGITS = 64;
 const SEPARATORS = /[:\s-]/g;
@@ -174,7 +174,7 @@ const DIGEST_BYTES = new Set([16, 20, 28, 32, 48, 64]);
 
 const found = (cause: Cause, what: string): Found => ({ cause, what });
 
-/** The signature as it stands comes first. */
+/** The unchanged signature comes first. */
 export function signatureReadings(signature: string): readonly Variant<string>[] {
   const peeled = peel(signature);
   const parts = peeled.value.split(/[\s,;]+/).filter((part) => part.length >= FEWEST_DIGITS);
@@ -199,7 +199,7 @@ function peel(signature: string, before: readonly Found[] = []): Variant<string>
     const trimmed = text.trim();
     const quoted = QUOTED.exec(trimmed)?.[2];
     const prefix = /^(?:t=\d+,\s*)?([A-Za-z][\w-]{0,30}\s*[=:,]|0x)\s*(?=\S{16})/.exec(trimmed);
-    const isGrouped = /^[0-9a-f]+$/i.test(trimmed.replaceAll(SEPARATORS, '')); // `ab:cd:…` begins with no prefix
+    const isGrouped = /^[0-9a-f]+$/i.test(trimmed.replaceAll(SEPARATORS, '')); // `ab:cd:…` has no prefix
     if (trimmed !== text) layers.push(found('signature-white-space', 'the signature has white space around it'));
     if (quoted !== undefined) {
       layers.push(found('quotes', 'the signature has quotation marks around it'));
