@@ -132,7 +132,7 @@ function addressOf(event: HttpEvent): string | undefined {
   return typeof address === 'string' ? address : headerOf(event, 'x-forwarded-for')?.split(',').at(-1)?.trim();
 }
 
-/** `multiValueHeaders` shows a header that was sent twice; `headers` has it joined or once. */
+/** `multiValueHeaders` shows a header that was sent twice; `headers` has only one of its values, or both joined. */
 function headerOf({ headers, multiValueHeaders }: HttpEvent, name: string): string | undefined {
   const valuesIn = (all: Readonly<Record<string, string | readonly string[] | undefined>> | null | undefined) =>
     Object.entries(all ?? {}).flatMap(([key, value]) =>
@@ -160,7 +160,7 @@ function answer(
   event: HttpEvent,
   { status, headers, body }: Pick<Outcome, 'status' | 'headers'> & { readonly body: object },
 ): HttpResult {
-  // The connection is the gateway's.
+  // The connection belongs to the gateway.
   const { Connection: _, ...kept } = headers as Readonly<Record<string, string>> & { Connection?: string };
   const all = { ...kept, 'Content-Type': 'application/json' };
   const result = { statusCode: status, body: JSON.stringify(body), isBase64Encoded: false as const };

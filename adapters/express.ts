@@ -12,7 +12,7 @@ import { nodePage } from './node-page.ts';
 export type { VerifiedWebhook } from './node-exchange.ts';
 
 declare global {
-  // oxlint-disable-next-line typescript/no-namespace -- this is how Express wants its Request extended
+  // oxlint-disable-next-line typescript/no-namespace -- Express requires this form to extend Request
   namespace Express {
     interface Request extends Partial<VerifiedWebhook> {}
   }

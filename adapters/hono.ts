@@ -127,7 +127,7 @@ export function pageHandler(page: Page): HonoHandler {
   return async (c) => page.fetch(c.req.raw, { server: c.env, mountedAt: null } satisfies Mounted);
 }
 
-/** Keeps c.req.json() working for later handlers. Copies on demand, because few handlers ask. */
+/** Keeps c.req.json() working for later handlers. Copies the body only for a handler that reads it. */
 function keepForOthers(c: HonoContext, body: Uint8Array): void {
   let copy: Promise<ArrayBuffer> | undefined;
   const bodyCache = {
@@ -211,7 +211,7 @@ function cachedBody(c: HonoContext): BodyReader | null {
       const read = await Promise.race([c.req.arrayBuffer(), late]);
       if (typeof read === 'string') return { ended: read };
       const bytes = new Uint8Array(read);
-      // A text decoded from other bytes, or stripped of a BOM, is not the signed body.
+      // Text that was decoded from other bytes, or lost its BOM, is not the signed body.
       const declared = c.req.header('content-length');
       if (declared !== undefined && Number(declared) !== bytes.byteLength) return { ended: 'consumed', fix: FIX };
       if (bytes.byteLength > maxBytes) return { ended: 'too-large' };

@@ -79,7 +79,7 @@ function keptBytes(request: IncomingMessage, kept: Kept, fix: string): Delivery[
   const { bytes, by } = found;
   const declared = request.headers['content-length'];
   if (declared !== undefined) {
-    // A function that kept only the last chunk would make large bodies look forged.
+    // A function that kept only the last chunk would make large bodies fail verification.
     return Number(declared) === bytes.byteLength ? bytes : () => Promise.resolve({ ended: 'consumed', fix });
   }
   // Other code may still be reading.
@@ -113,7 +113,7 @@ function isJson(bytes: Uint8Array): boolean {
   }
 }
 
-/** Two values joined are no valid signature. */
+/** Two joined values are not a valid signature. */
 export function joined(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header;
 }

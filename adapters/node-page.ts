@@ -6,7 +6,7 @@ interface FrameworkRequest extends IncomingMessage {
   readonly baseUrl?: unknown;
   /** Express: set behind `all` or `get`, which remove no part of the path. */
   readonly route?: unknown;
-  /** Express and connect: the whole path; `url` lacks the part that `use` got. */
+  /** Express and connect: the whole path; `url` lacks the part that `use` removed. */
   readonly originalUrl?: unknown;
   readonly body?: unknown;
   rawBody?: unknown;
@@ -18,7 +18,7 @@ export function nodePage(
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (request: FrameworkRequest, response) => {
     const at = mountedAt(request);
-    // Loaded with the first page, because a receiver of webhooks never needs it.
+    // Loaded with the first page, because a receiver of webhooks does not need it.
     const { getRequestListener } = await import('@hono/node-server');
     const listener = getRequestListener(
       (asked, server) => page.fetch(asked, { server, mountedAt: at } satisfies Mounted),
@@ -47,7 +47,7 @@ function pathOf(url: string): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-/** A form that a parser has read is written again. It needs no signature, only the page's token. */
+/** Serialises a form again that a parser has read. The form needs no signature, only the page's token. */
 function keepForm(request: FrameworkRequest): void {
   const { body, rawBody, headers } = request;
   if (Buffer.isBuffer(rawBody) || !request.readableDidRead) return;
@@ -61,7 +61,7 @@ function keepForm(request: FrameworkRequest): void {
   request.rawBody = Buffer.from(form.toString());
 }
 
-/** A repeated field is a list or, from some length, an object with numbers for names. */
+/** A repeated field is a list or, above some length, an object with numbers for names. */
 function valuesOf(value: unknown): string[] {
   return (typeof value === 'object' && value !== null ? Object.values(value) : [value]).map(String);
 }

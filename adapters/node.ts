@@ -18,7 +18,7 @@ const FIX =
   '{ api: { bodyParser: false } }. NestJS: NestFactory.create(AppModule, { rawBody: true }). Koa: mount the route before ' +
   'the body parser.';
 
-/** HTTP/2 requests work alike. Fastify, as in NestJS, has them as `raw`. */
+/** HTTP/2 requests work in the same way. Fastify, as in NestJS, has them as `raw`. */
 type NodeRequest = IncomingMessage | Http2ServerRequest | { readonly raw: IncomingMessage | Http2ServerRequest };
 type NodeResponse = ServerResponse | Http2ServerResponse | FastifyReply;
 interface FastifyReply {

@@ -4,7 +4,7 @@ import { clearTimeout, setTimeout } from '../src/host/real-timers.ts';
 import type { BodyRead, BodyReader } from '../src/index.ts';
 import { discardScale, isUnread, LINGER_MS, type Unread } from './rejected-body.ts';
 
-/** Reads from the events of a Node request, the fastest way, which stops at the limit without buffering (docs/benchmarks.md). */
+/** Reads from the events of a Node request. This is the fastest way, and stops at the limit (docs/benchmarks.md). */
 export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyReader {
   return ({ buffer, late }) =>
     new Promise<BodyRead>((resolve) => {
@@ -82,7 +82,7 @@ export function lingering(incoming: IncomingMessage, reader: BodyReader): BodyRe
   };
 }
 
-/** Closing a socket with unread bytes resets it, and a client that still writes would lose the answer. */
+/** Closing a socket with unread bytes resets it, and a client that still writes would lose the response. */
 function linger(incoming: IncomingMessage): void {
   if (incoming.httpVersionMajor > 1) return; // the end of a stream does not reset the connection
   incoming.on('error', () => {}); // the client may give up
@@ -98,12 +98,12 @@ function throwAway(incoming: IncomingMessage, cut: () => void): void {
   });
 }
 
-/** Ends our half of the connection first, and the rest as soon as the returned function was called and the answer is out. */
+/** Ends our half of the connection first, and the rest after the returned function is called and the response sent. */
 function endAfterBody(incoming: IncomingMessage): () => void {
   const { socket } = incoming;
   let isEnding = false;
   let isCut = false;
-  // Node calls destroySoon after the last answer of a connection.
+  // Node calls destroySoon after the last response of a connection.
   socket.destroySoon = () => {
     if (isEnding) return;
     isEnding = true;

@@ -3,7 +3,7 @@ import { startDeadline, withinDeadline } from '../src/host/host-limits.ts';
 import type { BodyBuffer, BodyRead, BodyReader } from '../src/index.ts';
 import { discardScale, isUnread, LINGER_MS } from './rejected-body.ts';
 
-/** An answer at the deadline still reaches the service within its 10 s. */
+/** A response at the deadline still reaches the service within its 10 s. */
 const ANSWERED_MS = 9_900;
 const LEAST_LINGER_MS = 900;
 
@@ -21,7 +21,7 @@ export function webBodyReader(request: Request, fix: string): BodyReader {
     const reader = body.getReader();
     const stopped = late.then((ended): BodyRead => ({ ended }));
     const read = await Promise.race([fill(buffer, reader, fix), stopped]);
-    // After the deadline there is no time to read the rest.
+    // After the deadline, no time is left to read the rest.
     if (isUnread(read.ended) && read.ended !== 'too-slow') reader.releaseLock();
     // Not awaited: a source that hangs may never finish cancelling.
     else if (read.ended !== 'complete') reader.cancel().catch(() => {});
@@ -29,7 +29,7 @@ export function webBodyReader(request: Request, fix: string): BodyReader {
   };
 }
 
-/** Reads the rest of a body before the answer: otherwise the connection ends, and a client that still writes loses the answer. */
+/** Reads the rest of a body before the response. Otherwise the connection ends, and a writing client loses it. */
 export async function discardBody({ body }: Request, arrivedAt: number): Promise<void> {
   if (body === null || body.locked) return;
   const reader = body.getReader();
@@ -58,7 +58,7 @@ async function fill(
 ): Promise<BodyRead> {
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      // A custom stream may hold anything.
+      // A custom stream may contain anything.
       if (!(part.value instanceof Uint8Array)) return { ended: 'consumed', fix };
       const full = buffer.add(part.value);
       if (full !== null) return { ended: full };

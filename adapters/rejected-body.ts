@@ -1,6 +1,6 @@
 import type { BodyRead } from '../src/index.ts';
 
-/** A client may send the rest of a rejected body for this long, so that it sees the answer. */
+/** A client may send the rest of a rejected body for this long, so that it receives the response. */
 export const LINGER_MS = 2_000;
 /** Enough for a client that writes everything before it reads. */
 const LINGER_BYTES = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /**
- * The last step of `npm run build`: puts into `dist`, in place of each module that reads files, what it has read. A bundler takes
- * modules along, and no files that they read.
+ * The last step of `npm run build`: replaces in `dist` each module that reads files with the contents that it read. A
+ * bundler includes modules, but not the files that they read.
  *
  * @module
  */

@@ -105,7 +105,7 @@ export class PermanentError extends HookboxError {
   readonly code = 'PERMANENT';
 }
 
-/** Longer than this is a mistake, such as milliseconds that were multiplied twice. */
+/** A longer wait is a mistake, such as milliseconds that were multiplied twice. */
 export const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
 
 /**
@@ -207,7 +207,7 @@ export class TransactionError extends HookboxError {
   }
 }
 
-/** `instanceof` for whatever was thrown: a Proxy may refuse even to be asked. */
+/** `instanceof` for any thrown value: a Proxy may throw even here. */
 export function isInstance<T>(thrown: unknown, type: abstract new (...parameters: never[]) => T): thrown is T {
   try {
     return thrown instanceof type;
@@ -216,7 +216,7 @@ export function isInstance<T>(thrown: unknown, type: abstract new (...parameters
   }
 }
 
-/** An Error of any realm: Jest and `vm` give tests classes of their own, and what Node throws has others. */
+/** An Error of any realm: Jest and `vm` have separate classes for tests, and errors of Node have others. */
 export function isError(thrown: unknown): thrown is Error {
   if (isInstance(thrown, Error)) return true;
   try {
@@ -227,10 +227,10 @@ export function isError(thrown: unknown): thrown is Error {
   }
 }
 
-/** The search for causes stops at this depth, because a cause may lead back to itself. */
+/** The search for causes stops at this depth, because causes may form a cycle. */
 const DEEPEST_CAUSE = 5;
 
-/** The thrown value and the errors that caused it, as far as they can be read. */
+/** The thrown value and the errors that caused it, if they can be read. */
 export function causesOf(thrown: unknown): readonly unknown[] {
   const causes = [thrown];
   try {
@@ -244,7 +244,7 @@ export function causesOf(thrown: unknown): readonly unknown[] {
   return causes;
 }
 
-/** Also one of another copy of hookbox: the handlers may have their own beside the one that runs them. */
+/** Also true for an error of another copy of hookbox: handlers may import their own copy. */
 export function isPermanent(thrown: unknown): boolean {
   if (isInstance(thrown, PermanentError)) return true;
   try {
@@ -254,7 +254,7 @@ export function isPermanent(thrown: unknown): boolean {
   }
 }
 
-/** What a thrown RetryLaterError asks for, in whole milliseconds. Also of another copy of hookbox. */
+/** The wait of a thrown RetryLaterError, in whole milliseconds. Also accepts an error of another copy of hookbox. */
 export interface AskedWait {
   readonly afterMs: number;
   readonly isUncounted: boolean;
@@ -277,7 +277,7 @@ export function waitAskedFor(thrown: unknown): AskedWait {
   }
 }
 
-/** What kind of thing was thrown, for where its text may quote a secret or a body. */
+/** The kind of a thrown value, for messages where its text may quote a secret or a body. */
 export function nameOf(thrown: unknown): string {
   try {
     return isError(thrown) ? thrown.name.slice(0, 100) : `a thrown ${typeof thrown}`;
@@ -287,8 +287,8 @@ export function nameOf(thrown: unknown): string {
 }
 
 /**
- * The text of a thrown value. An application may throw anything, also a value without text. An error of SQLite has its
- * extended code behind it: twenty failures of a disk share the text "disk I/O error".
+ * The text of a thrown value. An application may throw any value, also one without text. An error of SQLite gets its
+ * extended code appended, because twenty failures of a disk share the text "disk I/O error".
  */
 export function messageOf(thrown: unknown): string {
   try {

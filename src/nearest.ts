@@ -1,13 +1,13 @@
-/** No name of ours is half as long, and whatever was typed may be anything. */
+/** Every name of hookbox is shorter than this, and a typed text may be anything. */
 const MOST_CHARACTERS = 100;
 
-/** `Did you mean order.created?`; `null` where a name is like none of them. */
+/** `Did you mean order.created?`; `null` if no name is similar. */
 export function didYouMean(typed: string, names: readonly string[]): string | null {
   const near = typed.length > MOST_CHARACTERS ? [] : nearest(typed, names);
   return near.length === 0 ? null : `Did you mean ${near.join(' or ')}?`;
 }
 
-/** The names that a mistyped one is nearest to; none when it is like none of them. */
+/** The names most similar to a mistyped one; none if no name is similar. */
 export function nearest(typed: string, names: readonly string[]): readonly string[] {
   const distances = names.map((name) => distance(typed.toLowerCase(), name));
   const least = Math.min(...distances);
@@ -15,7 +15,7 @@ export function nearest(typed: string, names: readonly string[]): readonly strin
   return names.filter((_, index) => distances[index] === least);
 }
 
-/** How many letters have to be put in, taken out, exchanged or swapped. */
+/** How many letters must be inserted, deleted, replaced or swapped. */
 function distance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, index) => index);

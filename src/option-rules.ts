@@ -33,7 +33,7 @@ const KINDS = {
   date: { expected: 'a valid Date', accepts: (value) => value instanceof Date && !Number.isNaN(value.getTime()) },
 } as const satisfies Record<string, OptionRule>;
 
-/** A timer with a longer delay fires at once. */
+/** A timer with a longer delay fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A number above 0. */
@@ -65,7 +65,7 @@ export function oneOf(...values: readonly (string | number | boolean)[]): Option
   };
 }
 
-/** A list of at least so many of these values. */
+/** A list of at least this many of these values. */
 export function listOf(values: readonly string[], least = 0): OptionRule {
   return {
     expected: `a list of ${least === 0 ? '' : `at least ${least} of `}${listed(values)}`,
@@ -91,7 +91,7 @@ export function orNull({ expected, accepts }: OptionRule): OptionRule {
   return { expected: `${expected}, or null`, accepts: (value) => value === null || accepts(value) };
 }
 
-/** An object with options of its own. */
+/** An object with its options. */
 export function nested(inside: OptionRules): OptionRule {
   return { expected: 'an object', accepts: () => true, inside };
 }
@@ -161,12 +161,12 @@ function unknownOption(fault: string, rules: OptionRules, hint: string): Configu
   return new ConfigurationError('INVALID_OPTION', [fault, hint, all].filter((part) => part !== '').join(' '));
 }
 
-/** A key that is not a name may be anything, such as a URL. */
+/** A key that is not a name may be any text, such as a URL. */
 function named(key: string): string {
   return /^\w{1,40}$/.test(key) ? `\`${key}\`` : '(name hidden)';
 }
 
-/** The kind of a value, which itself may be a secret. */
+/** The kind of a value, because the value may be a secret. */
 export function kindOf(given: unknown): string {
   if (given === undefined || given === null) return String(given);
   if (typeof given === 'string') {

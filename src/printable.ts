@@ -1,6 +1,6 @@
 /**
- * Characters that begin another line, steer a terminal, reorder their neighbours or cannot be seen. Joiners and selectors within
- * emoji and scripts that write with them are seen by what they do.
+ * Characters that begin another line, control a terminal, reorder their neighbours or are invisible. Joiners and
+ * selectors in emoji, and in scripts that need them, are visible by their effect.
  */
 const UNPRINTABLE = new RegExp(
   [
@@ -13,33 +13,33 @@ const UNPRINTABLE = new RegExp(
 );
 
 /**
- * A text that others wrote, on one line: what does not print is shown by its number. Everything that people read on a terminal
- * or in a log passes here; `cli/shared/output.ts` and `host/logger.ts` see to that.
+ * A text of others, on one line, with each unprintable character shown by its number. All texts on a terminal or in a
+ * log go through here, in `cli/shared/output.ts` and `host/logger.ts`.
  *
- * @param atMost - of UTF-16 units; what is longer ends with `…`
+ * @param atMost - of UTF-16 units; a longer text ends with `…`
  */
 export function oneLine(text: string, atMost = 300): string {
-  // Cut first: a megabyte would be searched for nothing. A pair of surrogates is not torn.
+  // Cuts first, because searching a megabyte would be wasted. Does not split a pair of surrogates.
   const cut = text.length > atMost ? `${text.slice(0, atMost).replace(/[\ud800-\udbff]$/, '')}…` : text;
   return cut.replaceAll(UNPRINTABLE, numbered);
 }
 
-/** A text that others wrote, with its lines and its tabs: anything else that does not print is shown by its number. */
+/** A text of others, with its lines and tabs. Any other unprintable character is shown by its number. */
 export function printableLines(text: string): string {
   return text.replaceAll(UNPRINTABLE, (character) => (/[\n\t]/.test(character) ? character : numbered(character)));
 }
 
-/** A text with something else in place of each character that does not print. */
+/** A text with a replacement for each unprintable character. */
 export function replaceUnprintable(text: string, by: (character: string) => string): string {
   return text.replaceAll(UNPRINTABLE, by);
 }
 
-/** JSON whose texts do not steer a terminal either: what it leaves as it is gets escaped, and means the same. */
+/** JSON whose texts cannot control a terminal: their unprintable characters become escapes with the same meaning. */
 export function printableJson(json: string): string {
   return json.replaceAll(UNPRINTABLE, (character) => (/[\n\r\t]/.test(character) ? character : escaped(character)));
 }
 
-/** Whether a text of several lines shows nothing but what stands in it. */
+/** Whether a text of several lines contains only visible characters. */
 export function isPrintable(text: string): boolean {
   return text.split(/\r?\n|\t/).every((part) => part.search(UNPRINTABLE) === -1);
 }
@@ -48,7 +48,7 @@ function numbered(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
-/** In JSON a character beyond the first 65,536 is two escapes. */
+/** In JSON, a character beyond the first 65,536 is written as two escapes. */
 function escaped(character: string): string {
   return Array.from(
     { length: character.length },

@@ -1,11 +1,11 @@
-/** Where an operation lives (interface 4). */
+/** The method and path of an operation (interface 4). */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** `{name}` stands for a parameter. */
   readonly path: `/${string}`;
 }
 
-/** The twelve operations. The client sends requests by this table, and the sandbox answers by it. */
+/** The twelve operations. The client sends requests by this table, and the sandbox routes by it. */
 export const ROUTES = {
   createCart: { method: 'POST', path: '/cart' },
   getCart: { method: 'GET', path: '/cart/{id}' },

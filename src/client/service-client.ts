@@ -166,7 +166,7 @@ const OPTIONS: RulesFor<ClientOptions> = {
 };
 const CALL: RulesFor<CallOptions> = { signal: true, retryUnknownEffect: 'boolean' };
 
-// A test's fake timers, installed later, do not stop the retries.
+// Fake timers that a test installs later must not stop the retries.
 const { setTimeout, clearTimeout, performance } = globalThis;
 
 /**

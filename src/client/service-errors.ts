@@ -13,7 +13,7 @@ interface Answered {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The service rejected or failed a request. Each code of section 7.3 has a class of its own. */
+/** The service rejected or failed a request. Each code of section 7.3 has its class. */
 export abstract class ServiceError extends HookboxError {
   /** The HTTP status of the response. */
   readonly status: number;

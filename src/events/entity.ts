@@ -40,7 +40,7 @@ export const entityOf: EntityOf = (event) => {
   }
 };
 
-/** Several indexes hold names, and no id is this long. */
+/** Several indexes contain names, and ids are always shorter than this. */
 const MAX_CHARACTERS = 1_000;
 
 /** An event without an entity is better than a lost event, or than all events in one queue. */
@@ -65,7 +65,7 @@ export function namedEntity(
 }
 
 function isName(named: unknown): named is string {
-  // SQLite cannot keep a lone surrogate: two such names would become one.
+  // SQLite cannot store a lone surrogate, so two such names would become equal.
   return typeof named === 'string' && named !== '' && named.length <= MAX_CHARACTERS && named.isWellFormed();
 }
 

@@ -29,7 +29,7 @@ const FORMS: readonly RegExp[] = [
   String.raw`${WEEKDAY}${MONTH}[ \t]+(?<day>\d\d?)[ \t]+${CLOCK}${ZONE}[ \t]+(?<year>\d{4})`,
 ].map((form) => new RegExp(`^${form}$`, 'i'));
 
-/** Also milli-, micro- or nanoseconds: from 2001 to 2286 the first ten digits are the seconds. */
+/** Also milli-, micro- or nanoseconds: from 2001 to 2286, the first ten digits are the seconds. */
 const SINCE_1970 = /^(?<seconds>\d{10})(?:\.(?<point>\d+)|(?<digits>\d{3}|\d{6}|\d{9}))?$/;
 
 /** A time without a zone is UTC. `24:00` is the next midnight, and a leap second the next second. `null` for 30 February or 3/4/2026. */
@@ -41,10 +41,10 @@ export function isInstant(text: string): boolean {
   return USUAL.test(text) || parseAny(text) !== null;
 }
 
-/** Nearly every event; without the 29th to 31st and 24:00, which Date.parse accepts. */
+/** Matches nearly every event, but not the 29th to 31st or 24:00, which Date.parse accepts for any month. */
 const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
-/** A fifth of the time of the general way. */
+/** Takes a fifth of the time of the general way. */
 function parseUsual(text: string): Instant | null {
   return USUAL.test(text) ? { ms: Date.parse(text), ns: 0 } : null;
 }
@@ -60,7 +60,7 @@ function parseAny(text: string): Instant | null {
   return null;
 }
 
-/** Longer than any form with nine digits of a fraction and a zone's name. */
+/** Longer than any form with nine digits of a fraction and a zone name. */
 const MOST_CHARACTERS = 100;
 
 function instantIn(parts: Readonly<Record<string, string | undefined>>): Instant | null {
@@ -75,7 +75,7 @@ function instantIn(parts: Readonly<Record<string, string | undefined>>): Instant
   const isEndOfDay = hour === 24 && minute === 0 && second === 0 && Number(parts['fraction'] ?? 0) === 0;
   if ((hour > 23 && !isEndOfDay) || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
 
-  // setUTCFullYear, because Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  // setUTCFullYear, because Date.UTC reads the years 0 to 99 as 1900 to 1999.
   const midnight = new Date(0);
   midnight.setUTCFullYear(number('year'), month - 1, day);
   if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return null;

@@ -1,11 +1,11 @@
 import { type JsonTokens, unquoted } from './json.ts';
 
-/** A name as `.name`, a place of a list as `[3]`, any place as `[]`. */
+/** A name as `.name`, an item of a list as `[3]`, any item as `[]`. */
 export type Step = string;
 
 const PART = /^([^.[\]]*)((?:\[\d*\])*)$/;
 
-/** The steps of a path such as `data.items[].name`; none if it cannot be read. */
+/** The steps of a path such as `data.items[].name`; empty if it cannot be read. */
 export function stepsOf(path: string): readonly Step[] {
   const steps: Step[] = [];
   for (const part of path.split('.')) {
@@ -21,7 +21,7 @@ export interface Branch {
   readonly next: Map<Step, Branch>;
 }
 
-/** `[3]` is one place of a list; a path without brackets reaches through lists, too. */
+/** `[3]` is one item of a list; a path without brackets also matches inside lists. */
 export function treeOf(paths: readonly (readonly Step[])[]): Branch {
   const root: Branch = { isEnd: false, next: new Map() };
   for (const steps of paths) {
@@ -53,7 +53,7 @@ export class PathWalk {
     this.#root = root;
   }
 
-  /** Where a value is: at the end of a path, before it, or on none. `null` for a name or a closing bracket. */
+  /** The place of a value: at the end of a path, before it, or on none. `null` for a name or a closing bracket. */
   at(tokens: JsonTokens): 'end' | 'before' | 'aside' | null {
     const { kind } = tokens;
     const level = this.#levels.at(-1);
@@ -70,13 +70,13 @@ export class PathWalk {
     return this.#branches.length > 0 ? 'before' : 'aside';
   }
 
-  /** Call it for each object or list that is not left. */
+  /** Call it for each object or list that `leave` does not skip. */
   enter({ kind }: JsonTokens): void {
     this.#levels.push({ branches: this.#branches, isList: kind === '[', place: 0, name: '' });
   }
 }
 
-/** Each branch once, however many ways lead to it through lists in lists. */
+/** Follows each branch once, although lists in lists lead to it in several ways. */
 function following(level: Level): readonly Branch[] {
   if (!level.isList) return level.branches.flatMap(({ next }) => next.get(`.${level.name}`) ?? []);
   const place = `[${level.place}]`;

@@ -18,7 +18,7 @@ export interface JsonSchema {
 
 const DATE_TIME = 'an ISO 8601 date-time';
 
-/** The library's schemas have these only in TypeScript. */
+/** The library declares these only in TypeScript. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   created: `${DATE_TIME}; without a zone it is UTC`,
   estimated_ready_time: DATE_TIME,

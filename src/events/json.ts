@@ -1,6 +1,6 @@
 export type JsonKind = '{' | '}' | '[' | ']' | 'name' | 'text' | 'number' | 'word';
 
-/** Pieces without commas, colons and white space. Keeps the writing of numbers and repeated keys, and never slows down with the body's form. */
+/** Pieces without commas, colons and white space. Keeps numbers and repeated keys unchanged. Takes equal time for any form of body. */
 export class JsonTokens {
   kind: JsonKind = 'word';
   start = 0;
@@ -9,7 +9,7 @@ export class JsonTokens {
   /** The open brackets within `leave`. */
   #within = 0;
 
-  /** Any other text than valid JSON also ends. */
+  /** Also ends for a text that is not valid JSON. */
   constructor(text: string) {
     this.#text = text;
   }
@@ -128,7 +128,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** `indexOf` skips long texts at the speed of memchr; only a quote behind backslashes needs a closer look. */
+/** `indexOf` skips long texts at the speed of memchr. Only a quote behind backslashes needs a closer check. */
 function closingQuote(text: string, open: number): number {
   let end = text.indexOf('"', open + 1);
   while (text.charCodeAt(end - 1) === BACKSLASH) {
@@ -160,7 +160,7 @@ export function hasAllThatIsWritten(json: Uint8Array, left: number): boolean {
   return commas + 1 === left;
 }
 
-/** Two readers that disagree on which of two equal keys counts would disagree on what was signed. */
+/** Readers that differ in which of two equal keys they use would differ in the signed content. */
 export function findDuplicateKey(text: string): string | null {
   const seen = new Set<string>();
   const tokens = new JsonTokens(text);
@@ -175,7 +175,7 @@ export function findDuplicateKey(text: string): string | null {
   return null;
 }
 
-// Skips a byte order mark, which JSON.parse refuses.
+// Skips a byte order mark, which JSON.parse rejects.
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export function utf8Text(bytes: Uint8Array): string | null {

@@ -33,7 +33,7 @@ export function isOfTheEleven(event: WebhookEvent | UnknownEvent | InvalidEvent)
   return event.type !== null && isEventType(event.type);
 }
 
-/** Issues never quote values. */
+/** Issues never contain values. */
 type CheckedEvent =
   | { readonly fits: true; readonly event: HandledEvent }
   | { readonly fits: false; readonly why: string };

@@ -35,7 +35,7 @@ import { isStandardSchema, type StandardSchema } from './standard-schema.ts';
  * await receiver.close();
  * ```
  */
-// oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-empty-interface -- others add to it
+// oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-empty-interface -- applications add to it
 export interface OwnEvents {}
 
 /** The types in `OwnEvents`: your own types, and any of the eleven to which you added fields. */
@@ -62,7 +62,7 @@ export type WithOwn<Fields, Own> = {
   [Key in keyof Fields as Key extends keyof Named<Own> ? never : Key]: Fields[Key];
 } & Own;
 
-/** Without the index signature of a schema that lets everything through. */
+/** Without the index signature of a schema that allows unknown fields. */
 type Named<Fields> = { [Key in keyof Fields as string extends Key ? never : Key]: Fields[Key] };
 
 /** Schemas for your own types and fields. Any Standard Schema works, such as a zod or valibot schema. */

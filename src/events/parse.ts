@@ -12,10 +12,10 @@ import {
   orderItem,
 } from './webhook-event.ts';
 
-/** zod/mini has no texts. */
+/** zod/mini does not include messages. */
 const IN_ENGLISH = { error: english().localeError };
 
-/** The result of {@link parseEvent}. With `ok: false`, a body with an `id` is an invalid event; without one, it is no event. */
+/** The result of {@link parseEvent}. With `ok: false`, a body with an `id` is an invalid event; a body without one is not an event. */
 export type ParsedEvent =
   | { readonly ok: true; readonly known: true; readonly event: WebhookEvent; readonly issues: readonly Issue[] }
   | { readonly ok: true; readonly known: false; readonly event: UnknownEvent; readonly issues: readonly Issue[] }
@@ -152,7 +152,7 @@ function parseJson(text: string): unknown {
   return value;
 }
 
-/** A handler that copies the object key by key would set a prototype. The stored bytes keep the key. Iterative, because a body may be nested deeper than the stack. */
+/** A handler that copies the object key by key would set a prototype. The stored bytes keep the key. Iterative, because a body may be nested too deeply for the stack. */
 function dropProtoKeys(value: unknown): void {
   const open: unknown[] = [value];
   for (let one = open.pop(); one !== undefined; one = open.pop()) {

@@ -56,13 +56,13 @@ function noAnswer(of: string): TypeError {
 }
 
 const MOST_ISSUES = 10;
-/** A programmer's name; other keys may be a customer's text. */
+/** A name from the schema; other keys may be a customer's text. */
 const PLAIN_KEY = /^[a-z_$][\w$-]{0,39}$/i;
 /** Such as `invalid_type` or `min_length`. */
 const PLAIN_CODE = /^[a-z]{1,20}(_[a-z]{1,20}){0,3}$/;
 const KINDS = new Set(['string', 'number', 'boolean', 'array', 'object', 'null', 'int', 'date', 'bigint', 'record']);
 
-/** Never quotes a value. */
+/** Never contains a value. */
 function whyNot(issues: readonly unknown[], root: string): string {
   const said = new Set(issues.slice(0, MOST_ISSUES).map((issue) => issueText(issue, root)));
   if (said.size === 0) return `${root}: does not fit`;

@@ -5,7 +5,7 @@ import type { HandledType, OwnData, OwnType, OwnWireData, WithOwn } from './own-
 const text = z.nullish(z.string());
 const number = z.nullish(z.number());
 
-/** Every field may be absent or null: interface 6.2 is no complete list. */
+/** Every field may be absent or null, because the list in interface 6.2 is not complete. */
 export const orderItem = z.object({
   product_id: text,
   quantity: number,
@@ -95,7 +95,7 @@ export type EventOf<T extends HandledType> = T extends OwnType
     ? ParsedEventOf<T>
     : never;
 
-/** Before the application's schema changes its data. */
+/** The type before the application's schema changes its data. */
 export type SentEventOf<T extends HandledType> = T extends OwnType
   ? { id: string; type: T; created: string; data: DataOf<T, OwnWireData<T>> }
   : EventOf<T>;

@@ -3,14 +3,14 @@ import { dirname, resolve } from 'node:path';
 import { InboxOpenError } from '../errors.ts';
 import { isUrl } from './postgres-url.ts';
 
-/** A drive of Windows has one letter. */
+/** A Windows drive has one letter. */
 const SCHEME = /^(file|(better-)?sqlite3?|libsql|jdbc):/i;
 /** A variable that was not replaced: `${DIR}`, `$DIR`, `%DIR%`, `{{ dir }}`. */
 const NOT_PUT_IN = /\$\{|^\$\w|%\w+%|\{\{|^<.*>$/;
-/** The text of a missing variable. */
+/** A missing variable, converted to text. */
 const NOTHING = /(^|[\\/])(undefined|null|NaN|\[object \w+\])(\.\w+)?($|[\\/])/;
 
-/** Does not quote the text, because it may contain a password. */
+/** Does not quote the path, because it may contain a password. */
 export function whyNoPath(text: string): string | null {
   if (text.trim() === '') return 'The path is empty. Check that its environment variable is set.';
   if (isUrl(text)) return 'The value is a URL, not the path of a file.';
@@ -24,17 +24,17 @@ export function whyNoPath(text: string): string | null {
     : null;
 }
 
-/** Files hold customers' orders, so only the operators of the machine decide who else may read them. */
+/** The files contain customers' orders, so only their owner may read them unless an administrator allows more. */
 export const OWNER_ONLY = 0o600;
 
-/** Before SQLite would use the umask. A file that exists is not opened: closing it would give up the process's locks on it. */
+/** Runs before SQLite would use the umask. Does not open an existing file, because closing it would release the process's locks on it. */
 export function createForOwner(file: string): void {
   if (existsSync(file)) return;
   try {
     closeSync(openSync(file, 'wx', OWNER_ONLY));
   } catch (failure) {
     if ((failure as NodeJS.ErrnoException).code !== 'EEXIST') throw failure;
-    // Another process was faster; or it is a link without a target.
+    // Another process was faster, or the path is a link without a target.
     if (!existsSync(file)) createForOwner(resolve(dirname(file), readlinkSync(file)));
   }
 }

@@ -19,7 +19,7 @@ export function startDeadline(withinMs: number, host?: HostLimits | null): Deadl
   let timer: NodeJS.Timeout | undefined;
   let isMet = false;
   const passed = new Promise<typeof LATE>((resolve) => {
-    // After the event loop was blocked, timers run first: a thread's answer must be received before the deadline counts.
+    // After a blocked event loop, timers run first, so the response of a thread must be received before the deadline counts.
     // Node and Bun receive it before the next immediate, Deno before the next timer.
     const turn = (): void => {
       if (!isMet) timer = setTimeout(resolve, 0, LATE);
@@ -48,11 +48,11 @@ export interface HostLimits {
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
-/** A host may throw, which must not fail the delivery. */
+/** A host may throw. That must not fail the delivery. */
 export function askToWait(waitUntil: HostLimits['waitUntil'], work: Promise<unknown>): void {
   try {
     waitUntil?.(work);
   } catch {
-    // The work may be cut off, as on a host without `waitUntil`.
+    // The host may cut the work off, as without `waitUntil`.
   }
 }

@@ -54,7 +54,7 @@ function unfailing(logger: Logger, messageFirst: boolean): Logger {
   return { info: quietly('info'), warn: quietly('warn'), error: quietly('error') };
 }
 
-/** A fact may hold the sender's text, which must not begin a line or steer a terminal. */
+/** A fact may contain the sender's text, which must not begin a line or control a terminal. */
 function inline(facts: Readonly<Record<string, unknown>>, message: string): string {
   const shown = Object.entries(facts).map(([name, value]) => `${name}=${String(value)}`);
   const line = oneLine(`hookbox: ${message}${shown.length === 0 ? '' : ` (${shown.join(', ')})`}`, Infinity);
@@ -69,7 +69,7 @@ function placesOf(value: unknown): readonly string[] {
   return places.map((place) => `    ${oneLine(place.trim())}`);
 }
 
-/** The first line of each kind, then one in ten seconds with the number of skipped ones. @returns whether the line was written */
+/** Writes the first line of each kind, then one in ten seconds with the number of skipped ones. @returns whether it was written */
 export function throttle(everyMs = 10_000): (kind: string, log: (suppressed: number) => void) => boolean {
   const kinds = new Map<string, { last: number; suppressed: number }>();
   return (kind, log) => {
@@ -96,7 +96,7 @@ export function upkeepLog(logger: Logger): (problem: { readonly what: string; re
 }
 
 interface OutageLog {
-  /** `isTold`: a line reports the failure, so its end is reported too. */
+  /** `isTold`: a log line reported the failure, so another line reports its end. */
   failed(isTold: boolean): void;
   answered(): void;
 }

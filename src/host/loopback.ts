@@ -19,7 +19,7 @@ type Resolve = (
   done: (failure: Error | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** A resolver may have any address for `localhost`; this one fails for that of another machine. */
+/** A resolver may return any address for `localhost`. This one fails if the address is that of another machine. */
 export function loopbackLookup(resolve: Resolve = lookup): LookupFunction {
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (failure, addresses) => {

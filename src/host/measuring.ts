@@ -21,7 +21,7 @@ type Attributes = Readonly<Record<string, string>>;
 /** The operations of the OpenTelemetry conventions for messaging. */
 export type Operation = 'receive' | 'handle';
 
-/** A delivery that was taken in, an attempt that ended, or events that a newer one superseded. */
+/** A stored or rejected delivery, an ended attempt, or events that a newer one superseded. */
 export interface Measured {
   readonly operation: Operation;
   readonly endpoint: string;
@@ -35,7 +35,7 @@ export interface Measured {
   readonly count?: number;
 }
 
-/** As the conventions advise for durations. */
+/** The unit that the conventions advise for durations. */
 const BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 const NAMES = {
@@ -53,7 +53,7 @@ const NAMES = {
 
 type Recorder = (measured: Measured) => void;
 
-/** Records by the meter that is registered now: an application may register its SDK after it creates a receiver. */
+/** Records with the meter that is registered now, because an application may register its SDK after it creates a receiver. */
 export function measuringBy(metrics: MetricsApi | undefined): Recorder {
   if (metrics === undefined) return () => {}; // before version 1.3 of the API
   let meter: MeterApi | undefined;

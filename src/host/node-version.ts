@@ -1,6 +1,6 @@
 const NEEDED = [22, 14] as const;
 
-/** Asked before better-sqlite3 is loaded, which crashes on Node 20. Bun, Deno and workerd report a Node version that passes. */
+/** Runs before better-sqlite3 is loaded, which crashes on Node 20. Bun, Deno and workerd report a Node version that passes. */
 export function nodeTooOld(version: string = process.versions.node): string | null {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const enough = major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1]);

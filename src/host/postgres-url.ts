@@ -12,7 +12,7 @@ export function isUrl(text: string): boolean {
 const BEFORE_HOST = [
   // A password may have a space that is not escaped.
   /\b(postgres(?:ql)?:\/\/?)(?:(?!: )[^\n\0])*@/gi,
-  // A path made of a URL has one slash left.
+  // A path that was made from a URL has only one slash.
   /\b(?!file:)([a-z][\w+.-]+:\/\/?)[^\s\0]*@/gi,
 ];
 const PARAMETERS = /([?&](?:user|\w*password)=)[^\s&"'\0]*/gi;
@@ -22,7 +22,7 @@ export function withoutPasswords(text: string): string {
   return BEFORE_HOST.reduce((left, url) => left.replace(url, '$1…@'), text).replace(PARAMETERS, '$1…');
 }
 
-/** Without the user, the password and the parameters, which may hold a password. */
+/** Without the user, the password and the parameters, which may contain a password. */
 export function shownDatabase(name: string): string {
   if (!isPostgresUrl(name)) return isUrl(name) ? '…://…' : name;
   if (!URL.canParse(name) || isMisread(name)) return 'postgres://…';

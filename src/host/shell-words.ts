@@ -24,7 +24,7 @@ export function inboxOptions({ db, schema }: NamedInbox): readonly string[] {
   ];
 }
 
-/** A pasted control character steers the terminal even inside quotes, so it is escaped. */
+/** A pasted control character controls the terminal even inside quotes, so it is escaped. */
 export function quoted(text: string): string {
   if (/^[\w.:@/-]+$/.test(text)) return text;
   const plain = text.replaceAll(/[\\']/g, String.raw`\$&`);

@@ -6,7 +6,7 @@ import { performance } from './real-timers.ts';
 
 type ReadHeader = (name: string) => string | null | undefined;
 
-/** No method throws, whatever the tracer does. */
+/** No method throws, whatever error the tracer throws. */
 interface OpenSpan {
   /** The inbox stores it; `null` without tracing. */
   readonly trace: string | null;
@@ -32,9 +32,9 @@ interface HandledEvent {
 
 /** The OpenTelemetry conventions for messaging; the inbox is between sender and consumer. */
 export interface Tracing {
-  /** Continues the trace of the headers or of the current request. */
+  /** Continues the trace in the headers or of the current request. */
   receive(endpoint: string, header: ReadHeader | undefined): OpenSpan;
-  /** Links to the delivery's span, and is a trace of its own unless `isInline`. */
+  /** Links to the delivery's span. It begins a new trace unless `isInline`. */
   handle(event: HandledEvent, isInline: boolean): OpenSpan;
   /** They have no span, because no handler ran. */
   superseded(events: { readonly endpoint: string; readonly type: string | null; readonly count: number }): void;

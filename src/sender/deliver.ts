@@ -10,7 +10,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
-  /** A body that was cut off changes no result. */
+  /** A response body that was cut off does not change the result. */
   readonly note: string | null;
 }
 
@@ -42,7 +42,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 const SLOW_PIECES = 10;
 const CUT_BEFORE_ANSWER = 'the connection was cut before the answer arrived';
 
-/** One signed POST without redirects (interface 6.3 and 6.4). The status is the answer; a cut or endless body only adds a note. */
+/** One signed POST without redirects (interface 6.3 and 6.4). The status decides; a cut or endless response body only adds a note. */
 export async function deliver(url: string | URL, body: Uint8Array, options: DeliveryOptions): Promise<Answer> {
   const deadline = performance.now() + (options.timeoutMs ?? TIMEOUT_MS);
   const first = send(new URL(url), body, options, deadline, options.agent);
@@ -150,7 +150,7 @@ function writeSlowly(sent: ClientRequest, body: Uint8Array, ms: number): void {
   sent.flushHeaders();
   sent.on('close', () => clearInterval(timer));
   sent.on('response', (received) => {
-    // A receiver that has answered does not need the rest.
+    // A receiver that has responded does not need the rest.
     received.on('end', () => {
       if (!sent.writableEnded) sent.destroy();
     });
@@ -193,7 +193,7 @@ function codeOf(failure: Error): string {
 /** OpenSSL's reasons if the server does not speak TLS. */
 const NO_TLS = /wrong version number|packet length too long/;
 
-/** Replaces the system's words if they are unclear. */
+/** Replaces the system's message if it is unclear. */
 export function connectionWords({ code, message }: NodeJS.ErrnoException): string | null {
   if (code === 'ECONNREFUSED') return 'the connection was refused';
   // The code of a socket, or of a request that has written to it.

@@ -4,20 +4,20 @@ interface RawJson {
   readonly rawJSON: string;
 }
 
-// TypeScript does not know these yet.
+// TypeScript does not declare these yet.
 const json = JSON as typeof JSON & { rawJSON(text: string): RawJson; isRawJSON(value: unknown): value is RawJson };
 
 /** Amounts of money (interface 6.2). */
 export const AMOUNTS: ReadonlySet<string> = new Set(['price', 'total', 'total_value']);
 
-/** Keeps numbers as written: `6.50` stays `6.50`. */
+/** Keeps the notation of numbers: `6.50` stays `6.50`. */
 export function parseExactly(text: string): unknown {
   return parseWithSource(text, (value, source) =>
     typeof value === 'number' && source !== String(value) ? json.rawJSON(source) : value,
   );
 }
 
-/** @param keep - what stands for a text, number or word of this source */
+/** @param keep - a placeholder for a text, number or word of this source */
 export function parseWithSource(text: string, keep: (value: unknown, source: string) => unknown): unknown {
   return json.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
     typeof value === 'object' && value !== null ? value : keep(value, context?.source ?? JSON.stringify(value)),

@@ -94,10 +94,10 @@ export interface RandomFaultOptions {
 
 /** The last try has no fault, so that every event can be delivered. */
 const MOST_FOR_ONE = MAX_ATTEMPTS - 1;
-/** The probability of a harmless fault beside another. */
+/** The probability of a harmless fault in addition to another. */
 const BESIDE = 0.25;
 
-/** None takes more than a moment of real time. */
+/** Each takes at most a moment of real time. */
 const MAKE = {
   late: (random) => ({ kind: 'late', ms: whole(random, 1_000, 600_000) }),
   burst: () => ({ kind: 'burst', everyMs: 60_000 }),

@@ -49,7 +49,7 @@ export function virtualClock(
   let working = 0;
   let jumping = false;
 
-  /** The last work may begin new work, or wait for an earlier time. */
+  /** The last work may start new work, or wait for an earlier time. */
   async function jump(): Promise<void> {
     await nextTurn();
     if (working > 0 || waiters.length === 0) return;

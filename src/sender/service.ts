@@ -16,9 +16,9 @@ export interface ServiceOptions {
   readonly timeoutMs?: number;
   readonly concurrency?: number;
   readonly faults?: FaultPlan;
-  /** At such a time, a try fails and nothing is sent. */
+  /** During this time, a try fails and nothing is sent. */
   readonly reachable?: (at: number) => boolean;
-  /** Requests under way still get their answer. */
+  /** Requests in progress still get their response. */
   readonly signal?: AbortSignal;
   readonly onAttempt?: (attempt: DeliveryAttempt) => void;
 }
@@ -59,7 +59,7 @@ interface DeliverOptions {
 /** Deliveries, retries on a schedule, and dead letters (interface 6.3 and 6.4). */
 export interface Service extends Disposable {
   deliver(body: Uint8Array, options?: DeliverOptions): Promise<DeliveryEnd>;
-  /** Never retried, as from an attacker. `null` as the signature sends none. */
+  /** Never retried, because an attacker would not retry either. `null` as the signature sends none. */
   sendOnce(
     body: Uint8Array,
     options?: DeliverOptions & { readonly signature?: string | null },
@@ -89,7 +89,7 @@ export function createService(options: ServiceOptions): Service {
     return { ...ended(outcome, delivery), deadLetter: delivery };
   }
 
-  /** `null` if it was interrupted before it began. */
+  /** `null` if it was interrupted before it started. */
   async function attemptAt(delivery: Delivery, dueAt: number, next = retryAfter): Promise<DeliveryAttempt | null> {
     const number = delivery.attempts.length + 1;
     const faults = delivery.faults(delivery.id ?? digestOf(delivery.body), number);
@@ -183,7 +183,7 @@ function digestOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex');
 }
 
-/** First come, first served. Resolves to the function that gives the slot back. */
+/** First come, first served. Resolves with a function that frees the slot. */
 export function concurrencyLimit(count: number): () => Promise<() => void> {
   const waiting: (() => void)[] = [];
   let free = count;

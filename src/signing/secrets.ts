@@ -19,7 +19,7 @@ export interface KeySource {
 
 const MINUTE_MS = 60_000;
 const REFRESH_MS = MINUTE_MS;
-/** After a mismatch, or without a key. A flood of deliveries does not ask more often. */
+/** After a mismatch, or without a key. A flood of deliveries does not cause more calls. */
 const SOONEST_MS = 5_000;
 /** While the provider fails. */
 const LAST_GOOD_MS = 60 * MINUTE_MS;
@@ -68,7 +68,7 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
         return true;
       })
       .catch((failure: unknown) => {
-        // A ConfigurationError does not quote the secret. Other errors may, as JSON.parse does.
+        // The message of a ConfigurationError does not contain the secret. Other messages may, as those of JSON.parse do.
         onFailure(failure instanceof ConfigurationError ? failure.message : `it failed with ${nameOf(failure)}`);
         return false;
       })

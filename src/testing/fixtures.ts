@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 let folder: string | undefined;
 
-/** The package resolves its own name, so the path is right from the sources and from dist. */
+/** The package resolves its own name, so the path is correct from the sources and from dist. */
 export function fixturesFolder(): string {
   folder ??= join(dirname(createRequire(import.meta.url).resolve('hookbox/package.json')), 'fixtures');
   return folder;

@@ -98,7 +98,7 @@ export function testInbox(options: TestInboxOptions = {}): TestInbox {
         await rest();
         const due = await inbox.nextDue(EVERYTHING);
         if (due === null) return allOf(inbox);
-        // The processor's look every second would cost more on a disk than the handlers.
+        // The processor checks every second. On a disk, these checks would cost more than the handlers.
         if (!isRunning()) clock.skipTo(Math.min(due, until));
         if (!(await clock.step(until))) throw new Error(leftOver(await allOf(inbox), withinMs, clock.isWaitedFor));
       }
