@@ -29,7 +29,7 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
    * @throws InboxUnavailableError if the inbox cannot confirm that it stored the event; it throws no other error
    */
   accept(event: IncomingEvent, deadline: number, start?: StartRequest): Promise<Acceptance>;
-  /** Returns the event with this key, or `null` if there is none. */
+  /** Returns the event with this key, or `null` if the key is unknown. */
   get(key: EventKey): Promise<StoredEvent | null>;
   /** Lists events in order of arrival, starting after the event whose `seq` is `after`. `limit` is 100 by default. */
   list(page?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEvent[]>;

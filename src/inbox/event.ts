@@ -109,7 +109,7 @@ export type EventState = (typeof eventStates)[number];
  * Why an event is dead.
  *
  * - `failed`: its last attempt failed, or the handler said that no retry will help
- * - `crashed`: three processes died while they handled it
+ * - `crashed`: three processes ended while they handled it
  * - `invalid`: its signature is right, but its body does not fit hookbox's schema or the application's
  */
 export const deadReasons = ['failed', 'crashed', 'invalid'] as const;

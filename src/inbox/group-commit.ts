@@ -7,7 +7,7 @@ import { unrefTimer } from '../host/unref-timer.ts';
 export type CommitOutcome = { readonly result: unknown } | { readonly failure: InboxUnavailableError } | 'busy';
 
 /**
- * @param isAgain - the jobs were `busy` before: no later job may be committed before them
+ * @param isAgain - the jobs were `busy` before, so no later job may be committed before them
  * @param answer - answers a job that is durable before the others of its group are done
  */
 export type CommitGroup<Job> = (
@@ -81,8 +81,8 @@ export class GroupCommit<Job> {
   }
 
   /**
-   * @param job - it may be done again after a rollback
-   * @param bytes - the memory that the job holds while it waits
+   * @param job - may run again after a rollback
+   * @param bytes - the memory that the job uses while it waits
    * @param deadline - on the clock of `performance.now()`
    * @throws InboxUnavailableError
    */
@@ -140,7 +140,7 @@ export class GroupCommit<Job> {
   }
 
   #schedule(delayMs = 0): void {
-    // If one group finds the lock taken, the next might find it free and be committed first.
+    // If one group finds the lock taken, the next group might find it free and be committed first.
     const most = this.#busyTurns > 0 ? 1 : (this.#limits.mostUnderWay ?? MOST_UNDER_WAY);
     if (this.#scheduled) return;
     if (this.#groupsUnderWay >= most) return this.#lookForLate();
@@ -165,7 +165,7 @@ export class GroupCommit<Job> {
     return true;
   }
 
-  /** Runs in the context in which the inbox was opened, because a group holds the writes of many callers. */
+  /** Runs in the context in which the inbox was opened, because a group contains the writes of many callers. */
   readonly #flush = boundToHere((): void => {
     this.#scheduled = false;
     this.#giveUpLate();
@@ -218,7 +218,7 @@ export class GroupCommit<Job> {
       this.#busyTurns = 0;
       return;
     }
-    // The group before this one may have come back first.
+    // The group before this one may have finished first.
     this.#waiting = [...again, ...this.#waiting].sort((one, other) => one.arrival - other.arrival);
     this.#busyTurns += 1;
     this.#schedule(Math.ceil(Math.random() * Math.min(2 ** this.#busyTurns, BUSY_RETRY_MS)));

@@ -23,7 +23,7 @@ import type { Lease, ProcessorIdentity, Scope, Settlement } from './work.ts';
 
 /**
  * Moves as data that can be sent to another thread. A move may wait while a lock is held or the machine sleeps: `ms` is
- * by how much the clock has moved. Leases and backoffs begin when they are written.
+ * the time that passed in this wait. Leases and backoffs begin when they are written.
  */
 const moves = {
   accept: (store: SyncStore, ms: number, event: IncomingEvent, start?: NumberedStart) =>
@@ -75,7 +75,7 @@ const moves = {
     prune(store, endpoints, processedBefore, limit),
 };
 
-/** Holders could not renew while the claim waited, so leases that expired meanwhile do not count. */
+/** Holders could not renew while the claim waited, so leases that expired in that time do not count. */
 function claimedLater({ now, expiredBy = now, ...request }: NumberedClaim, ms: number): NumberedClaim {
   return { ...request, now: now + ms, expiredBy };
 }
@@ -106,7 +106,7 @@ export function runMove(store: SyncStore, { name, given, askedAt }: Move): unkno
 
 const MOMENT_MS = 250;
 
-/** By how much the clock has moved since then; negative if it was set back. */
+/** The change of the clock since then; negative if it was set back. */
 export function waitedSince(askedAt: number): number {
   const waited = wallTime() - askedAt;
   return Math.abs(waited) < MOMENT_MS ? 0 : waited;
@@ -132,7 +132,7 @@ export function callsByMoves({
   const settlements = new UnconfirmedSettlements();
   const sweepOn = continuedSweeps();
   const moveSince = <Name extends MoveName>(askedAt: number, name: Name, ...given: MoveGiven<Name>) =>
-    run({ name, given, askedAt }) as Promise<MoveResult<Name>>; // what the move of that name returns
+    run({ name, given, askedAt }) as Promise<MoveResult<Name>>; // the result of the move with this name
   const move = <Name extends MoveName>(name: Name, ...given: MoveGiven<Name>) => moveSince(wallTime(), name, ...given);
 
   return {

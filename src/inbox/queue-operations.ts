@@ -71,11 +71,11 @@ import type {
 /** Processors, their types and the events that wait for them. */
 export interface Announcements {
   noteScope(scope: Scope, now: number): void;
-  /** Also forgets processors that were last seen by `seenBy`. */
+  /** Also deletes processors that were last seen by `seenBy`. */
   noteProcessor(processor: NotedProcessor, seenBy: number): void;
   indexArrivals(now: number): unknown;
   parkedAfter(seq: number, limit: number, handledSince: number): readonly ParkedEvent[];
-  /** Leaves out endpoints at which a processor has handled every type since `gone`. */
+  /** Excludes endpoints at which a processor has handled every type since `gone`. */
   readyTypes(endpoints: Scope['endpoints'], from: TypePosition, gone: number, limit: number): readonly ReadyType[];
   waitingOf(types: readonly ReadyType[], dueBy: number, limit: number): WaitingEvents;
   /** Also counts them. */
@@ -112,7 +112,7 @@ export interface ClaimStep<Claimed> {
   readonly crashed: readonly CrashedEvent[];
   /** the newest event when the claim began: later ones must not keep it from ending */
   readonly newestSeq: number | null;
-  /** when a type that has reached its rate may begin another attempt */
+  /** the time at which a type that has reached its rate may begin another attempt */
   readonly freeAt?: number | null;
   readonly superseded?: readonly Superseded[];
 }

@@ -27,7 +27,7 @@ export const sharedTables = [
 /** By their names in the database. */
 export type SharedTables = Readonly<Record<(typeof sharedTables)[number], string>>;
 
-/** The words of a database for the tables that SQLite and Postgres share. */
+/** The differences between the databases in the tables that SQLite and Postgres share. */
 interface TableWords {
   readonly t: SharedTables;
   /** a number that identifies, or a time */

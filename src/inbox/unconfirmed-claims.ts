@@ -4,7 +4,7 @@ import type { NumberedClaim, NumberedStart } from './rules/claim.ts';
 import type { ClaimRequest, Lease, Settled, StartRequest } from './work.ts';
 
 /**
- * Claims and starts that may be committed although their answers were lost: a thread died, or a connection was lost
+ * Claims and starts that may be committed although their responses were lost: a thread died, or a connection was lost
  * after COMMIT was sent. Each lease carries the number of its claim. The next claim releases the leases of lost claims,
  * and reports the crashes that they found.
  *

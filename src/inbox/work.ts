@@ -40,7 +40,7 @@ export interface BreakerEnd {
   readonly limit: number;
   readonly probeMs: number;
   readonly isProbe: boolean;
-  /** The attempt says nothing about the provider, so another event may probe. */
+  /** The attempt proves nothing about the provider, so another event may probe. */
   readonly isUnclear?: true;
 }
 
@@ -274,7 +274,7 @@ export interface Attempt {
   readonly error: AttemptError | null;
   /** Why the handler skipped the event, if it did, or which event superseded it. */
   readonly skipped?: string;
-  /** The last lines that the handler logged. Absent if there are none. */
+  /** The last lines that the handler logged. Absent if it logged none. */
   readonly log?: readonly LogLine[];
   /**
    * The event becomes dead if the attempt with this number fails. Higher after a rerun, and after an attempt that used

@@ -10,7 +10,7 @@ type Shown = Omit<StoredEvent, 'redeliveries' | 'conflict'>;
 export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   redeliveries: Times | null;
   conflicts: Times | null;
-  /** the newest other body of its key */
+  /** the newest different body of its key */
   otherBody: Uint8Array | null;
   bytes: number;
   hash: Uint8Array | null;
@@ -21,10 +21,10 @@ export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   fence: number;
   claimedAt: number;
   leaseUntil: number;
-  /** its handler is running, even if it is processed */
+  /** whether its handler is running, even if it is processed */
   isLeased: boolean;
   isClosing: boolean;
-  /** no processor has looked at it yet */
+  /** no processor has examined it yet */
   isFresh: boolean;
   isParked: boolean;
   yields: boolean;
@@ -108,7 +108,7 @@ export class Entries {
 export class MemoryHandling {
   types: readonly HandledType[] = [];
   running: readonly NotedProcessor[] = [];
-  /** Handlers pause types; no operator does. */
+  /** Only handlers pause types here, not operators. */
   readonly pauses: StoredPause[] = [];
 
   /** `null` ends the pause. */

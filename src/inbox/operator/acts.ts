@@ -26,7 +26,7 @@ export interface By {
 /** The operators' actions on events. */
 export type Act =
   /**
-   * Run the handler again, for dead events. Ignored and discarded events must be asked for; processed events need
+   * Run the handler again, for dead events. Ignored and discarded events must be requested; processed events need
    * `force`.
    */
   | 'rerun'
@@ -233,7 +233,7 @@ export const bulkFates = [
   'dead',
   'ignored',
   'discarded',
-  /** nothing more is known of it */
+  /** no longer known */
   'erased',
 ] as const;
 

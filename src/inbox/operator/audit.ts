@@ -91,7 +91,7 @@ export interface Audit {
 }
 
 const MOST_ACTS = 500;
-/** No index knows actors and times. */
+/** No index contains actors and times. */
 export const LINES_LOOKED_AT = 5_000;
 
 interface AuditRow extends Pick<AuditLine, 'seq' | 'actor' | 'via' | 'act' | 'reason'> {
@@ -129,7 +129,7 @@ export function audit(tables: OperatorTables): Audit {
           counts: countsIn(counts),
         }));
         if (found.length > limit) return { lines, next: lines.at(-1)?.seq ?? null };
-        // `before` leaves out the line that it names.
+        // `before` excludes the line that it names.
         return { lines, next: unseen === undefined ? null : unseen.seq + 1 };
       });
     },

@@ -44,7 +44,7 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
   const columns = bulkColumns(dialect);
 
   async function clearOldBulks(author: (clock: Clock) => Author): Promise<void> {
-    // A preview that is still filling a bulk finds it created at 0, and gives up.
+    // The preview that fills a bulk action finds its creation at 0, and ends.
     const giveUp = `UPDATE ${t.bulks} SET created_ms = 0 WHERE state = 'filling' AND created_ms BETWEEN 1 AND $1`;
     const cancelOld = `
       UPDATE ${t.bulks} SET state = 'cancelled', ended_ms = $2 WHERE state = 'previewed' AND created_ms < $1`;
@@ -271,7 +271,7 @@ function leftIn({ worked, total }: StoredBulk): { readonly worked: number; reado
   return { worked, left: total - worked };
 }
 
-/** The time in which a process ran the bulk; not the time after it reported that it stops, or stopped reporting. */
+/** The time in which a process ran the bulk action, up to its report that it stops, or its last report. */
 function sinceHeartbeat(now: string): string {
   return `CASE WHEN NOT stopped AND ${now} - heartbeat_ms BETWEEN 0 AND ${SILENT_MS} THEN ${now} - heartbeat_ms ELSE 0 END`;
 }
@@ -297,14 +297,14 @@ function selectAlike({ t, list, joinRow, event, state, queued }: Dialect): strin
     ) AS event GROUP BY state, failed, erased, again`;
 }
 
-/** Postgres refuses a prepared `SELECT *` after a newer version has added a column. */
+/** Postgres rejects a prepared `SELECT *` after a newer version has added a column. */
 function bulkColumns({ now }: Dialect): string {
   return `id, act, state, force, filter, actor, reason, created_ms AS "createdMs", started_ms AS "startedMs",
     ended_ms AS "endedMs", total, breakdown, worked, counts, ran_ms AS "ranMs", audit, heartbeat_ms AS ms, stopped,
     ${now} - heartbeat_ms AS "silentMs"`;
 }
 
-/** A bulk that was created at 0 was given up. */
+/** A bulk action with a creation at 0 was abandoned. */
 const FILLING = "id = $1 AND state = 'filling' AND created_ms > 0";
 
 function selectBulk(dialect: Dialect, id: number): Required<Statement> {
@@ -312,7 +312,7 @@ function selectBulk(dialect: Dialect, id: number): Required<Statement> {
   return { text, values: [id] };
 }
 
-/** A second machine that changes the bulk waits here, so each event is worked once. */
+/** A second machine that changes the bulk action waits here, so each event is changed only once. */
 function heldBulk(dialect: Dialect, id: number): Statement {
   const { text, values } = selectBulk(dialect, id);
   return { text: `${text} ${dialect.forUpdate}`, values };

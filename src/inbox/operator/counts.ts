@@ -76,10 +76,10 @@ export interface Counts {
 }
 
 export const KIND = 'endpoint, reason, bytes, sha256, source';
-/** Made-up bodies must not fill the disk. */
+/** Invented bodies must not fill the disk. */
 export const KINDS_KEPT = 1_000;
 const NOTED_AT_ONCE = 250;
-/** A proxy may pass on any text as an address. */
+/** A proxy may pass any text as an address. */
 const MAX_SOURCE = 200;
 
 type SpanInTables = readonly [since: number, until: number];
@@ -88,7 +88,7 @@ export interface CountEngine {
   readonly addCounts: (clock: Clock, rows: readonly CountRow[]) => readonly Statement[];
   readonly addRejections: (clock: Clock, rejections: readonly NotedRejection[]) => readonly Statement[];
   readonly rejectedKinds: string;
-  /** Leaves one row of each kind, if rejections were only appended. */
+  /** Keeps one row of each kind, if rejections were only appended. */
   readonly mergeRejections?: () => Promise<unknown>;
   readonly spansAtOnce: number;
   /** For `FROM`, with the first two values. */
@@ -193,12 +193,12 @@ export function counts(tables: OperatorTables, engine: CountEngine): Counts {
   };
 }
 
-/** Minutes begin at whole milliseconds, and a span is cut into equal parts. */
+/** Minutes begin at whole milliseconds, and a span is divided into equal parts. */
 function inTables({ since, until }: CountSpan, apart: number): SpanInTables {
   return [Math.ceil(since) + apart, Math.ceil(until) + apart];
 }
 
-/** A minute may have two rows: one may be merged before the minute is over. */
+/** A minute may have two rows, because one may be merged before the minute ends. */
 function countedBetween(t: Dialect['t'], since: string, until: string): string {
   const sums = (per: 'minute' | 'hour'): string => `
     SELECT at_ms, what, detail, count FROM ${t.count_sums}
@@ -232,7 +232,7 @@ function selectDeliveries(from: string, per: 'minute' | 'hour'): string {
     FROM ${from} AS counted WHERE what IN (${DELIVERIES}) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 }
 
-/** The rest is negative before 1970. */
+/** The remainder is negative before 1970. */
 function startOf(at: string, length: number): string {
   return `${at} - (${at} % ${length} + ${length}) % ${length}`;
 }
@@ -240,7 +240,7 @@ function startOf(at: string, length: number): string {
 const KEPT_MS = 400 * 24 * HOUR_MS;
 export const MOVED_AT_ONCE = 1_000;
 
-/** Late rows follow with a later move. */
+/** A later move handles late rows. */
 export interface CountMove {
   readonly from: 'counts' | 'count_sums';
   readonly which: string;

@@ -57,7 +57,7 @@ export function deadGroups(
       const row = byPrint.get(print);
       const newest = bySeq.get(row?.newest ?? 0);
       const oldest = bySeq.get(row?.oldest ?? 0);
-      // The events of a group may have been rerun meanwhile.
+      // The events of a group may have been rerun since.
       if (row === undefined || newest === undefined || oldest === undefined) return [];
       const { fingerprint, deadReason: reason, lastError: sample } = newest;
       if (fingerprint === null || reason === null) return [];

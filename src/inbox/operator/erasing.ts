@@ -55,7 +55,7 @@ export interface Erasure {
 }
 
 export interface ErasingEngine {
-  /** Whether an action that is noted later has a higher number. */
+  /** Whether a later action has a higher number. */
   readonly notesInOrder: boolean;
   emptyLog(): Promise<boolean | null>;
 }
@@ -115,7 +115,7 @@ export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure 
         onProgress?.({ step: 'erasing', worked: at, total: found.length });
       }
       await forgetEntity(tables, entity);
-      // Operators may have noted actions meanwhile.
+      // Operators may have acted since.
       await hideInActs(tables, names, engine.notesInOrder ? hiddenUpTo : []);
       tables.notify();
       return { ...done, audit, logEmptied: await engine.emptyLog() };
@@ -128,7 +128,7 @@ async function forgetEntity(tables: OperatorTables, entity: string): Promise<voi
   await changeAgain(tables, { text: `DELETE FROM ${t.entities} WHERE entity = $1`, values: [toKey(entity)] });
 }
 
-/** No index knows conflicting bodies, but they are few. */
+/** No index contains conflicting bodies, but they are few. */
 function searchesAbout(tables: OperatorTables, entity: string) {
   const { t, toKey } = tables.dialect;
   const withTerm = `SELECT seq FROM ${t.terms} WHERE seq > $1 AND term = $2 ORDER BY seq LIMIT ${PAGE}`;
@@ -148,7 +148,7 @@ const KEPT = [
   { table: 'bulks', key: 'id' },
 ] as const;
 
-/** Operators' texts in small tables. */
+/** Texts of operators, in small tables. */
 const NOTES = [
   { table: 'pauses', keys: ['endpoint', 'type'], texts: ['reason'] },
   { table: 'acknowledged', keys: ['print'], texts: ['reason', 'link'] },
@@ -161,8 +161,8 @@ interface KeptAct {
 }
 
 /**
- * @param from - where an earlier pass has ended in each table
- * @returns where this pass has ended
+ * @param from - the end of an earlier pass in each table
+ * @returns the end of this pass in each table
  */
 async function hideInActs(
   tables: OperatorTables,

@@ -22,7 +22,7 @@ const FOUND_AT_ONCE = 500;
 interface ExportSource {
   readonly tables: OperatorTables;
   readonly search: Search['search'];
-  /** By the hashes that an index has of their entities. */
+  /** Finds events by the hashes of their entities, which an index has. */
   readonly named: Map<string, number>;
 }
 
@@ -35,7 +35,7 @@ export function exporting(tables: OperatorTables, search: Search['search']): Pic
   const newest = { text: `SELECT coalesce(max(seq), 0) AS seq FROM ${tables.dialect.t.events}` };
   return {
     exportPages(filter) {
-      // The export has no later events. An event that is being stored may have a lower number.
+      // The export excludes later events. An event that is being stored may have a lower number.
       const before = tables.read(async ({ rows }) => ((await rows<{ seq: number }>(newest))[0]?.seq ?? 0) + 1);
       before.catch(() => {}); // the reader of the first page gets the error
       return { next: exportPagesBefore(tables, search, filter, before), end: async () => {} };
@@ -210,7 +210,7 @@ interface ExportedRow
   readonly other_body: Uint8Array | null;
 }
 
-/** One statement, so all rows are of one moment. */
+/** One statement, so all rows are from one moment. */
 function selectExported(dialect: Dialect): string {
   const { t, handled, state, jsonObject, jsonList } = dialect;
   const object = (columns: Readonly<Record<string, string>>): string => {
@@ -230,7 +230,7 @@ function selectExported(dialect: Dialect): string {
     FROM ${listedEvents(dialect)} ${handled.joins}`;
 }
 
-/** Leaves out events that no longer exist. */
+/** Skips events that no longer exist. */
 async function pageOf({ tables, named }: ExportSource, seqs: readonly number[]): Promise<ExportPage> {
   const { dialect } = tables;
   const statement = { text: selectExported(dialect), values: [seqs] };

@@ -51,15 +51,15 @@ export function firstOf(events: string, order: string): string {
 }
 
 /**
- * One statement, so all figures are of one moment. Clocks step and reruns are due later, so no index has the order of
- * receiving:
+ * One statement, so all figures are from one moment. Clocks jump and reruns are due later, so no index has the order of
+ * receiving. Therefore
  * the first hundred of each order are compared. The row is repeated for each of the oldest.
  */
 export function selectGauges({ t, joinRow, queued }: Dialect, sources: GaugeSources): string {
   const counted = Object.entries(sources.figures).map(
     ([figure, from]) => `(SELECT count(*) FROM (SELECT 1 FROM ${from} LIMIT ${MOST_COUNTED}) AS counted) AS ${figure}`,
   );
-  // The wait of a rerun begins anew, until it fails.
+  // The wait of a rerun starts at its rerun, until it fails.
   const isRerun = `${queued}.trigger = 'manual' AND ${queued}.failures = 0`;
   const since = `CASE WHEN ${isRerun} THEN ${queued}.due_ms ELSE events.received_ms END`;
   const entity = `${queued}.endpoint, ${queued}.entity, CASE WHEN ${queued}.entity IS NULL THEN events.seq END`;

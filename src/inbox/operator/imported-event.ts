@@ -18,7 +18,7 @@ type ImportedEvent =
   | { readonly event: ExportedEvent; readonly raisesMark: boolean; readonly trusted: boolean }
   | { readonly fault: string };
 
-/** A stranger's line must not delay an event for longer. */
+/** A line of an untrusted file must not delay an event for longer. */
 const LONGEST_UNTRUSTED_WAIT_MS = 24 * 60 * 60_000;
 
 /** The body decides the id, type, time, entity and validity, because anyone may have written the line. */
@@ -52,13 +52,13 @@ function contentOf(
   const type = facts?.type ?? null;
   const about = parsed.ok ? namedEntity(entity, parsed.event) : null;
   if (line.deadReason === 'invalid') {
-    // A rerun finds out whether it is valid today.
+    // A rerun checks whether it is valid now.
     const created = line.created === null ? null : createdIn(body);
     return { type, created, entity: trusted || line.entity === null ? line.entity : about };
   }
   if (parsed.ok) return { type, created: facts?.created ?? null, entity: trusted ? line.entity : about };
   if (line.state === 'pending' || line.state === 'processing') {
-    // A receiver of today would store it so.
+    // A current receiver would store it like this.
     return { type, created: null, entity: null, state: 'dead', deadReason: 'invalid', settledMs: now };
   }
   const created = createdIn(body);
@@ -70,7 +70,7 @@ function createdIn(body: Uint8Array): Instant | null {
   return token?.startsWith('"') === true ? parseInstant(unquoted(token)) : null;
 }
 
-/** Nothing happened later than now, and no event waits for ever. An event that was being handled is due. */
+/** No time is in the future, and no event waits for ever. An event that was being handled becomes due. */
 export function inTime(event: ExportedEvent, { now, trusted }: Pick<ImportRules, 'now' | 'trusted'>): ExportedEvent {
   const past = (ms: number): number => Math.min(ms, now);
   const pastOrNone = (ms: number | null): number | null => (ms === null ? null : past(ms));
@@ -97,7 +97,7 @@ export function inTime(event: ExportedEvent, { now, trusted }: Pick<ImportRules,
     })),
     redeliveries: pastOf(redeliveries),
     conflict: pastOf(conflict),
-    // A stranger's step would keep a handler from its work.
+    // A step of an untrusted file must not replace the work of a handler.
     steps: trusted ? steps.map((step) => ({ ...step, atMs: past(step.atMs) })) : [],
   };
 }

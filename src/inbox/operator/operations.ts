@@ -21,7 +21,7 @@ export function operationsOn(
     readonly waits: Waits;
     readonly pruning: PruningEngine;
     readonly erasing: ErasingEngine;
-    /** whose transactions overwrite deleted bytes */
+    /** its transactions overwrite deleted bytes */
     readonly erasingTables: OperatorTables;
     readonly counts: CountEngine;
   },

@@ -35,9 +35,9 @@ export interface Pruning {
   /** Counts the events that match the criteria, up to `limit`, which may be `Infinity`. */
   prunable(criteria: PruneCriteria, limit: number, options?: CountOptions): Promise<number>;
   /**
-   * Turns up to `limit` events into tombstones in one transaction, which ends early rather than block the writer.
+   * Turns up to `limit` events into tombstones in one transaction, which ends early so as not to block the writer.
    *
-   * @param progress - where the previous step ended, and the audit line whose count of `pruned` grows
+   * @param progress - the end of the previous step, and the audit line whose count of `pruned` grows
    */
   pruneSome(
     criteria: PruneCriteria,
@@ -55,7 +55,7 @@ export interface PruningEngine {
     from: PrunePosition,
     looked: number,
   ) => Promise<readonly LookedAt[]>;
-  /** By how much less a transaction delays deliveries than one in SQLite. */
+  /** A transaction here delays deliveries by this much less than one in SQLite. */
   readonly worksLighter: number;
   readonly holdsLighter: number;
 }
@@ -118,7 +118,7 @@ export function pruning(
     },
 
     async pruneSome(criteria, limit, { after = null, audit } = {}) {
-      // Deliveries do not wait for this look.
+      // Deliveries do not wait for this check.
       const { found, next } = await candidates(criteria, after, limit);
       if (found.length === 0) return { pruned: 0, next, workMs: 0, heldMs: 0 };
       const { worked, ...step } = await prune(found, criteria.settledBefore, audit);

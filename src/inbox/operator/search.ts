@@ -245,7 +245,7 @@ export interface PageRequest {
   readonly limit?: number;
 }
 
-/** A filter may come from a viewer, and must not keep the process busy. */
+/** A viewer may send a filter, so a filter must not keep the process busy. */
 const MOST_LISTED = 100;
 const MOST_VALUES = new Map([
   ['body', 8],

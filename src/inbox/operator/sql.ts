@@ -7,7 +7,7 @@ import type { SharedTables } from '../shared-tables.ts';
 import { authorOf, type Author, type By } from './acts.ts';
 import type { ExportedEvent, ExportedMark } from './transfer.ts';
 
-// Both databases accept `$1`, `$2` … as parameters, and `CAST(… AS bigint)`. A dialect has the words that differ.
+// Both databases accept `$1`, `$2` … as parameters, and `CAST(… AS bigint)`. A dialect has the differences.
 
 /** A value may be a list, for `Dialect.anyOf` and `Dialect.list`. */
 export interface Statement {
@@ -33,7 +33,7 @@ export interface Dialect {
   readonly event: { readonly joins: string; readonly columns: string };
   /** Joins to `events`, and columns. In Postgres, they are null for processed events, whose attempts have the rest. */
   readonly handled: { readonly joins: string; readonly columns: string };
-  /** Postgres stores U+0000 in a code, which `fromJson` reads. */
+  /** Postgres stores U+0000 as a code, which `fromJson` reads. */
   readonly jsonObject: string;
   readonly jsonList: string;
   readonly fromJson: (json: string) => unknown;
@@ -44,11 +44,11 @@ export interface Dialect {
   readonly returningSeq: string;
   /** Locks the selected rows, if transactions run side by side. */
   readonly forUpdate: string;
-  /** The database's clock. */
+  /** The clock of the database. */
   readonly now: string;
   /** `state` and `dead_reason`, after the joins of `event`. */
   readonly state: string;
-  /** The same for actions: a processed event is in processing until its handler ends. */
+  /** The same for actions: a processed event counts as in processing until its handler ends. */
   readonly stateToActOn: string;
   /** The alias of the row that has `due_ms` and `failures`. */
   readonly queued: string;
@@ -72,7 +72,7 @@ export function keyedEvents({ t, given, joinRow, keyIs }: Dialect): string {
   return `${given({ id: 'text', endpoint: 'text' })} ${events}`;
 }
 
-/** Postgres stores times of its own clock. */
+/** Postgres stores times of its clock. */
 export interface Clock {
   readonly toDatabase: (ms: number) => number;
   readonly toCaller: (ms: number) => number;
@@ -86,14 +86,14 @@ type Awaitable<T> = T | Promise<T>;
 
 export type Rows = <Row>(statement: Statement) => Awaitable<readonly Row[]>;
 
-/** It may be tried again, so its work changes nothing else. */
+/** It may run again, so its work must change nothing else. */
 export interface OperatorTransaction extends Clock {
   readonly dialect: Dialect;
   readonly counts: Counting['counts'];
   readonly rows: Rows;
-  /** Writes before the commit, unless the first value is an empty list. No statement may need another one's rows. */
+  /** Writes before the commit, unless the first value is an empty list. No statement may need the rows of another. */
   readonly later: (...statements: readonly Required<Statement>[]) => void;
-  /** Unlike `toDatabase`, it ignores that the clock was set while the transaction waited. */
+  /** Unlike `toDatabase`, it ignores changes of the clock while the transaction waited. */
   timeOf(time: Date): number;
   timeSlice(): TimeSlice;
   /** Keeps other transactions from moving, pruning or (with `index`) indexing these events. */
@@ -114,11 +114,11 @@ export interface OperatorTransaction extends Clock {
 export interface ChangeOptions<Result> {
   /** Keeps other transactions from changing this table. */
   readonly locks?: keyof Dialect['t'];
-  /** A second time does no harm. */
+  /** A repeated call has no effect. */
   readonly isRepeatable?: true;
-  /** When events become due, on the caller's clock. */
+  /** The times at which events become due, on the caller's clock. */
   readonly dueAt?: number;
-  /** The result if an unanswered COMMIT still runs; without it, the change fails. */
+  /** The result if an unanswered COMMIT is still running; without it, the change fails. */
   readonly whileRunning?: { readonly result: Result };
 }
 
@@ -133,7 +133,7 @@ export interface OperatorTables {
     readonly erasedBytes: number;
     readonly prunedBytes: number;
   };
-  /** Uses one connection, and may be tried again. */
+  /** Uses one connection, and may run again. */
   read<T>(work: (reader: Reader) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /**
    * Closing the inbox waits for all reads.
@@ -141,7 +141,7 @@ export interface OperatorTables {
    * @param signal - once aborted, no read begins
    */
   inSteps<T>(work: (read: Read) => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Changes once, even if the answer is lost. */
+  /** Changes only once, even if the response to the COMMIT is lost. */
   change<T>(work: (tx: OperatorTransaction) => Promise<T>, options?: ChangeOptions<T>): Promise<T>;
   notify(): void;
 }

@@ -25,7 +25,7 @@ export interface SummaryRow
   readonly unread: Uint8Array | null;
 }
 
-/** Looking for faults must stay cheap. */
+/** The search for issues must stay cheap. */
 const MOST_READ_BYTES = 64 * 1024;
 
 export function lastFailed(t: Dialect['t'], column: 'error_name' | 'error_message'): string {
@@ -65,7 +65,7 @@ export function summariesBySeq(dialect: Dialect, seqs: readonly number[]): Requi
   return { text: selectSummaries(dialect, listedEvents(dialect)), values: [seqs] };
 }
 
-/** In this order, without events that do not exist. */
+/** In this order, without missing events. */
 export async function summariesOf(
   { rows, ...clock }: Reader,
   dialect: Dialect,

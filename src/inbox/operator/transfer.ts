@@ -37,7 +37,7 @@ export interface ExportPages {
 export interface Transfer {
   /**
    * The lines between the first and the last one, a few at a time, oldest events first, without later events. Marks
-   * follow the events if there is no filter; otherwise an import derives them.
+   * follow the events in an export without a filter; otherwise an import derives them.
    */
   exportPages(filter: EventFilter): ExportPages;
   /**
@@ -58,10 +58,10 @@ export interface Transfer {
 /** An export has a first line, pauses, events in order of arrival, marks, and a last line. */
 const VERSION = 1;
 
-/** A body, a conflicting body and all errors fit many times. */
+/** A body, a conflicting body and all errors fit several times. */
 export const LONGEST_LINE = 256 * 1024 * 1024;
 
-/** Facts that only matter in its own inbox are left out. */
+/** Excludes facts that only matter in the inbox of the export. */
 export type ExportedEvent = z.output<typeof eventSchema>;
 export type ExportedMark = z.output<typeof markSchema>;
 export type ExportedPause = z.output<typeof pauseSchema>;
@@ -207,7 +207,7 @@ const eventSchema = z
       .nullable(),
     erasedMs: ms.nullable(),
     body: bytes.nullable(),
-    /** of a tombstone's body; empty if the body is unknown */
+    /** the hash of a tombstone's body; empty if the body is unknown */
     sha256: hash.nullable(),
     attempts: z.array(attemptSchema).max(100_000),
     redeliveries: z.strictObject(occurrences).nullable(),
@@ -226,10 +226,10 @@ const eventSchema = z
       .optional(),
     /** W3C headers have 55 characters, a space, and a state of up to 512 */
     trace: z.string().max(600).optional(),
-    /** a pending one that has failed and lets newer events of its entity pass */
+    /** it is pending, has failed, and lets newer events of its entity pass */
     yields: z.literal(true).optional(),
   })
-  // The CHECKs of the tables, and more: the number of a line that breaks one is reported.
+  // The CHECKs of the tables, and more, because an error must have the number of its line.
   .superRefine((event, context) => {
     const settled = event.state !== 'pending' && event.state !== 'processing';
     const isUnknown = event.sha256?.byteLength === 0 && event.state === 'processed';

@@ -82,7 +82,7 @@ export class SlicedWork {
 }
 
 const BATCH = 200;
-/** Leaves nine tenths of the writer's time to deliveries. */
+/** Leaves nine tenths of the writer's time for deliveries. */
 const REST = 9;
 const COARSEN_EVERY_MS = 60_000;
 /** The day's charts need minutes. */

@@ -42,7 +42,7 @@ interface DatedArrival {
   readonly event: IncomingEvent;
 }
 
-/** One statement stores new events, and they are answered at once. Known events need a second transaction. */
+/** One statement stores new events, and responds at once. Known events need a second transaction. */
 export function acceptGroup(
   store: Store,
   group: readonly Arrival[],
@@ -51,7 +51,7 @@ export function acceptGroup(
   return outcomesOf(group, (some, first) => acceptTogether(store, some, (at, result) => answer(first + at, result)));
 }
 
-/** If Postgres rejects a group, one job most likely caused this, so each is tried alone. Never throws. */
+/** If Postgres rejects a group, probably one job caused this, so each is tried alone. Never throws. */
 async function outcomesOf<Item>(
   items: readonly Item[],
   work: (some: readonly Item[], first: number) => Promise<readonly CommitOutcome[]>,
@@ -99,7 +99,7 @@ async function acceptTogether(
       const stored = await insertEvents(session, moves, insertions, { at: minuteInTables(time, Date.now()), named });
       for (const [at, arrival] of group.entries()) {
         const [start, lease] = [starts[at], stored[at]];
-        // A known event keeps the lease from an earlier try whose COMMIT was not answered.
+        // A known event keeps the lease from an earlier try whose COMMIT got no response.
         if (lease !== undefined) arrival.started = start && { ...lease, superseded: start.isSuperseded };
       }
       return { dated, stored };
@@ -109,7 +109,7 @@ async function acceptTogether(
       return undefined;
     },
   });
-  // The second transaction may wait, and no processor renews the new leases until then.
+  // The second transaction may wait, and no processor renews the new leases until it ends.
   for (const [at, lease] of stored.entries()) if (lease !== undefined) answer(at, storedAs(group[at]?.started));
   const known = dated.filter((_, at) => stored[at] === undefined);
   const again = known.length === 0 ? [] : [...(await outcomesOf(known, (some) => acceptKnown(store, some)))];
@@ -170,7 +170,7 @@ function acceptKnown(store: Store, known: readonly DatedArrival[]): Promise<read
         const key = keyOf(event);
         const before = stored.get(key);
         if (before === undefined) throw new RangeError('the event of a known key is missing');
-        // This delivery stored the event, in a transaction whose COMMIT was not answered.
+        // This delivery stored the event, in a transaction whose COMMIT got no response.
         if (arrival.isUnsure && before.receivedAt === event.receivedAt && hasSameBody(before, event.body)) {
           acceptances.push(await ownAcceptance(store, session, arrival));
           continue;
@@ -201,7 +201,7 @@ async function takeLocks({ session, locks }: Transaction, events: readonly Incom
   }
 }
 
-/** No processor renewed the lease while the answer was missing. */
+/** No processor renewed the lease while the response was missing. */
 async function ownAcceptance(store: Store, session: Session, { started, start, times }: Arrival): Promise<Acceptance> {
   if (started === undefined || start === undefined) return STORED;
   const until = times.granted(start.now) + start.leaseMs;

@@ -72,11 +72,11 @@ export async function claimDue(
   return claimed;
 }
 
-/** The locks of rates come last: a claim may wait for them, and counts attempts as of then. */
+/** The locks of rates come last: a claim may wait for them, and then counts the attempts. */
 async function withRates(place: AsyncStore, request: NumberedClaim, later: () => NumberedClaim) {
   const { rates, named = [] } = request;
   if (rates === undefined) return { request, rates: [] };
-  // Rows have the hash of a long type.
+  // For a long type, rows contain its hash.
   const byKey = withKeys(rates);
   const loaded = await place.rates({ endpoints: request.endpoints, types: Object.keys(byKey) });
   return { request: { ...later(), rates: byKey, named: named.map(toKey) }, rates: loaded };
@@ -86,7 +86,7 @@ function withKeys<T>(byType: Readonly<Record<string, T>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(byType).map(([type, value]) => [toKey(type), value]));
 }
 
-/** Without an open breaker, no statement. */
+/** Without an open breaker, it runs no statement. */
 async function lockedProbes(
   place: AsyncStore,
   state: ClaimState,
@@ -159,7 +159,7 @@ async function give(
 }
 
 /**
- * Runs a claim in as many transactions as it needs. If the answer to a COMMIT is lost, looks for its leases, because
+ * Runs a claim in as many transactions as it needs. If the response to a COMMIT is lost, looks for its leases, because
  * leases without an owner would count as crashes.
  */
 async function inSteps(
@@ -186,7 +186,7 @@ async function inSteps(
           before: (session) => store.writeAt(session, asked.now, times),
           async work(session) {
             const { number, lostClaims } = numbered;
-            // An earlier try may be committed: this one releases its leases, as the next claim would.
+            // An earlier try may be committed. This one releases the leases of that try, as the next claim would.
             const lost = mayBeCommitted ? [...lostClaims, number] : lostClaims;
             const request = () => onDatabaseClock(times, { ...numbered, lostClaims: lost });
             crashed = [];
@@ -217,7 +217,7 @@ function crashedOnCallersClock({ time }: Store, event: CrashedEvent): CrashedEve
 }
 
 /**
- * Leases begin now, because the request may have waited. Other leases are judged as of the request, because their
+ * Leases begin now, because the request may have waited. Other leases are compared with the request's time, as their
  * renewals may have waited too.
  */
 function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedClaim {
@@ -231,7 +231,7 @@ function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedCla
   };
 }
 
-/** Waits for the transaction that gave the leases, if it is still running. */
+/** Waits for the transaction that created the leases, if it is still running. */
 async function areHeld({ t }: Store, session: Session, leases: readonly Lease[]): Promise<boolean> {
   const rows = await session.rows<Lease>(
     `SELECT seq, fence FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL ORDER BY seq FOR UPDATE`,

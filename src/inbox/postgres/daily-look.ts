@@ -10,12 +10,12 @@ import type { Store } from './store.ts';
 type Upkeep = Parameters<NonNullable<Inbox['upkeep']>>[0];
 
 const BATCH = 1_000;
-/** A call looks at events for this long, unless its caller waits for the end. */
+/** A call examines events for this long, unless its caller waits for the end. */
 const LOOK_MS = 2_000;
-/** Rests this many times as long as a batch took. */
+/** Rests for this many times the duration of a batch. */
 const REST = 3;
 
-/** The row of `progress` with the day of the last look, by the database's clock. */
+/** The row of `progress` with the day of the last check, by the database's clock. */
 const DAY = 'looked for lost events on day';
 const TODAY = '(extract(epoch FROM clock_timestamp()) / 86400)::bigint';
 

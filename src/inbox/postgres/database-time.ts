@@ -2,14 +2,14 @@ import { performance } from '../../host/real-timers.ts';
 import type { Session } from './driver/session.ts';
 
 /**
- * Times in the database are by its clock, because the clocks of machines may be hours apart. Tests with a clock of
- * their own turn that off.
+ * Times in the database come from its clock, because clocks of machines may be hours apart. Tests with another clock
+ * turn that off.
  */
 export interface DatabaseTime {
   follow(session: Session): Promise<void>;
   readonly toDatabase: (ms: number) => number;
   readonly toCaller: (ms: number) => number;
-  /** Converts the times of a request made now. The request may wait, and the caller's clock may be set meanwhile. */
+  /** Converts the times of a request made now. The request may wait, and the caller's clock may be set in that time. */
   asked(): AskedTimes;
   readonly clock?: ServerClock;
 }
@@ -40,13 +40,13 @@ export function timeApart(ms: number): DatabaseTime {
 
 /** The database's clock may be set too, or another server may take over. */
 const ASK_EVERY_MS = 1_000;
-/** Clocks tick by milliseconds, and the process may be delayed between two looks. */
+/** Clocks tick by milliseconds, and the process may be delayed between two readings. */
 const NOTHING_MS = 5;
 const MOST_LOOKS = 5;
 /** A clock that moved by less was not set. */
 const SET_MS = 1_000;
 
-/** Looks again if the process was delayed between the two clocks. */
+/** Reads again if the process was delayed between the two clocks. */
 function monotonicAhead(): number {
   for (let left = MOST_LOOKS; ; left -= 1) {
     const monotonic = performance.now();
@@ -56,7 +56,7 @@ function monotonicAhead(): number {
 }
 
 export function databaseTime(): DatabaseTime {
-  /** what to add to the monotonic clock of this process */
+  /** the difference to the monotonic clock of this process */
   let offset: number | null = null;
   let askedAt = 0;
   /** the machine's clock minus the monotonic one; it grows while the machine sleeps */
@@ -65,7 +65,7 @@ export function databaseTime(): DatabaseTime {
   const apart = (): number => {
     if (offset === null) throw new Error('the time of the database is not known yet');
     const now = offset + monotonicAhead();
-    // All times by the same, so that equal times stay equal.
+    // All times use the same offset, so that equal times stay equal.
     if (Math.abs(now - carriedBy) > NOTHING_MS) carriedBy = Math.round(now);
     return carriedBy;
   };
@@ -73,7 +73,7 @@ export function databaseTime(): DatabaseTime {
     heard(ms, from, to) {
       askedAt = to;
       wall = Date.now() - to;
-      // The time is of some moment in between. An offset that may still be true stays.
+      // The time is from a moment in between. An offset that may still be correct stays.
       const [least, most] = [ms - 1 - to, ms + 1 - from];
       if (offset === null || offset < least || offset > most) offset = (least + most) / 2;
     },

@@ -11,10 +11,10 @@ import { postgresStore } from './engine/postgres-store.ts';
 import type { Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
-/** The function may take its time and change settings, but the end of the attempt holds locks. */
+/** The function may take long and change settings, but the end of the attempt holds locks. */
 const BEGIN_END = `${IDLE_TIMEOUT}; ${KNOWN_PLANS}; ${VALUES}; ${SYNCED}; SAVEPOINT hookbox_end`;
 
-/** How often the transaction begins anew after a lost connection. */
+/** How often the transaction restarts after a lost connection. */
 const MOST_LOST = 2;
 
 const UNSURE_MS = 10_000;
@@ -26,7 +26,7 @@ type Ended<T> =
   | { readonly result: T; readonly isUnused?: boolean }
   | { readonly thrown: unknown }
   | { readonly spoiled: 'COMMITTED_BY_ITSELF' | 'ROLLED_BACK_BY_ITSELF'; readonly cause?: unknown }
-  /** COMMIT was not answered */
+  /** COMMIT got no response */
   | { readonly unsure: T; readonly id: string };
 
 /**
@@ -116,7 +116,7 @@ function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<Ma
 
 /**
  * An unanswered statement keeps its locks in Postgres without its connection. The transaction's id shows that the
- * backend still works for it: behind a pooler, another client may use that backend by now.
+ * backend is still working for it: behind a pooler, another client may use that backend now.
  */
 async function endBackend({ database }: Store, { id, pid }: Marked): Promise<void> {
   try {
@@ -183,13 +183,13 @@ async function untilGivenUp<T>(
 /** `failed` if a statement has failed, so that the transaction takes no more statements. */
 async function transactionOf(session: Session, lostBy: () => unknown): Promise<string | null> {
   try {
-    // Not prepared, because this cannot be tried again.
+    // Not prepared, because this cannot be repeated.
     const text = 'SELECT pg_current_xact_id_if_assigned()::text AS id';
     const [row] = rowsOf(await session.answered({ text })) as readonly { readonly id: string | null }[]; // its column
     return row?.id ?? null;
   } catch (cause) {
     if (new DatabaseFailure(cause).code === '25P02') return 'failed';
-    // The first failure says why the connection is gone.
+    // The first failure explains the loss of the connection.
     throw new DatabaseFailure(lostBy() ?? cause);
   }
 }
@@ -222,7 +222,7 @@ async function endProcessed(
   return end();
 }
 
-/** The error of a deferred constraint is the application's own. */
+/** The error of a deferred constraint belongs to the application. */
 async function commit<T>(session: Session, result: T, id: string): Promise<Ended<T>> {
   try {
     const { command } = await session.answered({ text: 'COMMIT' });

@@ -98,7 +98,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
 
   async function submitted(arrival: Arrival, deadline: number): Promise<Acceptance> {
     const acceptance = await arrivals.submit(arrival, arrival.event.body.byteLength + OVERHEAD_BYTES, deadline);
-    return acceptance as Acceptance; // what acceptGroup answers with
+    return acceptance as Acceptance; // the results of acceptGroup
   }
 
   function started(event: IncomingEvent, deadline: number, start: StartRequest): Promise<Acceptance> {
@@ -133,7 +133,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const settle: Inbox['settle'] = (lease, settlement, now) =>
     unconfirmed.settle(lease, (again) => {
       const job: SettlementJob = { lease, settlement, now, times: store.time.asked(), again };
-      return settlements.submitMove(job) as Promise<Settled>; // what settleGroup answers with
+      return settlements.submitMove(job) as Promise<Settled>; // the results of settleGroup
     });
 
   return {
@@ -179,7 +179,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       try {
         await asked(() => look(how));
       } finally {
-        // Operators find stored events even if the look fails.
+        // Operators find stored events even if this fails.
         await runUpkeep(operations, how);
       }
     },
@@ -238,10 +238,10 @@ async function eventOf({ time, read }: Store, { id, endpoint }: EventKey): Promi
   return row === undefined ? null : storedEvent(row, time);
 }
 
-/** How long a list waits for deliveries that are being stored; then it ends before them. */
+/** How long a list waits for deliveries that are being stored. Then it ends before them. */
 const WAIT_MS = 5_000;
 
-/** Up to where no more events can appear (`Horizon`). */
+/** The number up to which no more events can appear (`Horizon`). */
 async function listAfter(
   { time, horizon, read }: Store,
   after: number,

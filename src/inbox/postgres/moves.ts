@@ -50,7 +50,7 @@ export function pruneErrors(t: Tables): string {
 
 export type Moves = ReturnType<typeof movesOf>;
 
-/** Nothing else writes `events`, `queue` and `shelf`. */
+/** Only these statements write `events`, `queue` and `shelf`. */
 export function movesOf(t: Tables) {
   const taken = (from: string, more = ''): string =>
     `WITH taken AS (DELETE FROM ${from} WHERE ${THESE}${more} RETURNING *)`;
@@ -129,7 +129,7 @@ export function movesOf(t: Tables) {
         trace = coalesce(given.trace, events.trace)
       FROM ${given} WHERE ${isGiven('events')}`,
     ),
-    /** As if they had just arrived. */
+    /** In the state of new arrivals. */
     requeue: about(
       KEYS,
       (given) => `
@@ -138,7 +138,7 @@ export function movesOf(t: Tables) {
         created_ns = events.created_ns, fresh = true, parked = false, failures = 0, crashes = 0, yields = false
       FROM ${given} CROSS JOIN ${row('given')} WHERE ${isGiven('queue')}`,
     ),
-    /** `$4`: as if they had just arrived. */
+    /** `$4`: in the state of new arrivals. */
     unshelve: about(
       KEYS,
       (given) =>
@@ -176,13 +176,13 @@ export function movesOf(t: Tables) {
       FROM ${given} WHERE ${isGiven('shelf')}`,
     ),
 
-    /** Events that arrive in the future arrived before the clock was set back. */
+    /** Events from the future arrived before the clock was set back. */
     indexNew: (now: string) => `
       UPDATE ${t.queue} SET due_ms = ${now}::bigint, fresh = false
       WHERE fresh AND due_ms + 1 > ${now}::bigint + ${TOLERATED_MS + 1}`,
     park: aboutEvents(`UPDATE ${t.queue} SET parked = true, fresh = false WHERE ${THESE}`),
     unpark: aboutEvents(`UPDATE ${t.queue} SET parked = false WHERE ${THESE} AND parked`),
-    /** `$2` to `$6`: since when, until when, in order, as the only suspect, and the number of the claim. */
+    /** `$2` to `$6`: the start, the end, whether in order, whether the only suspect, and the number of the claim. */
     claim: aboutEvents(`
       WITH claimed AS (
         UPDATE ${t.queue}
@@ -195,7 +195,7 @@ export function movesOf(t: Tables) {
       )
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${row('claimed')}`),
-    /** `$3`: until when; `$4`: its processor is closing. */
+    /** `$3`: the new end; `$4`: whether its processor is closing. */
     renew: about(
       'seq, fence',
       (given) => `
@@ -203,7 +203,7 @@ export function movesOf(t: Tables) {
       FROM ${given} WHERE ${isGiven('queue')} AND queue.fence = given.fence AND queue.lease_until_ms IS NOT NULL
       RETURNING queue.seq, queue.fence`,
     ),
-    /** `$2` and `$3`: when, and by which event. */
+    /** `$2` and `$3`: the time, and the superseding event. */
     superseded: aboutEvents(
       `${unleased} ${insertInto(
         t.attempts,
@@ -259,7 +259,7 @@ export function movesOf(t: Tables) {
       )}`,
     ),
 
-    /** No search would find a lost event under its state. */
+    /** A search would not find a lost event under its state. */
     shelveLost: aboutEvents(shelveLost(t, 'events.seq = ANY($1::bigint[])')),
 
     /** Numbers of attempts continue; attempts before the rerun no longer make a body prunable. */
@@ -280,7 +280,7 @@ export function movesOf(t: Tables) {
         `${given} CROSS JOIN ${row('given')} WHERE events.body IS NOT NULL AND events.erased_ms IS NULL`,
       )}`,
     ),
-    /** Writes what today's schemas read, if that differs. */
+    /** Writes the values that the current schemas read, if they differ. */
     describeMany: about(
       SAID,
       (given) => `
@@ -299,7 +299,7 @@ export function movesOf(t: Tables) {
           `taken JOIN ${given} ON given.seq = taken.seq CROSS JOIN ${row('taken')}`,
         )}`,
     ),
-    /** Invalid events get the type and the time that today's schemas read. */
+    /** Invalid events get the type and the time that the current schemas read. */
     describeInvalid: about(
       'seq, type, created_ms, created_ns',
       (given) => `

@@ -20,7 +20,7 @@ export interface Store {
   readonly horizon: Horizon;
   /** Call it before a transaction that writes leases or due times. */
   readonly writeAt: (session: Session, now: number, times?: Pick<DatabaseTime, 'toDatabase'>) => Promise<void>;
-  /** The database's time is known. The work may be tried again. */
+  /** The database's time is known. The work may run again. */
   readonly read: <T>(work: (reading: Reading) => Promise<T>) => Promise<T>;
   readonly within: (session: Session) => Transaction;
 }
@@ -57,7 +57,7 @@ export class LatestTime {
 
   async note(session: Session, now: number): Promise<void> {
     const latest = latestTime(0, now);
-    // If it is much earlier, the clock was set back, and another process has moved the noted time back.
+    // If it is much earlier, the clock was set back, and another process has set the noted time back.
     if (latest <= this.#noted && setBackBy(this.#noted, now) === 0) return;
     await session.inOneMessage([
       'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
@@ -71,7 +71,7 @@ export class LatestTime {
 const LOOK_MS = 2;
 
 /**
- * The number up to which no event can appear any more. Events are numbered before they are committed, so a list could
+ * The number up to which no more events can appear. Events are numbered before they are committed, so a list could
  * miss an event that is committed later.
  *
  * A transaction that has a number locks the table of events until its end, and `pg_locks` shows it. A horizon of
@@ -79,7 +79,7 @@ const LOOK_MS = 2;
  */
 class Horizon {
   readonly #t: Tables;
-  /** By connection: another server may have taken over without the last events, and repeat their numbers. */
+  /** Per connection: after a fail-over, another server may lack the last events, and repeat their numbers. */
   readonly #reached = new WeakMap<PostgresConnection, number>();
 
   constructor(t: Tables) {
@@ -90,7 +90,7 @@ class Horizon {
     return this.#reached.get(connection) ?? 0;
   }
 
-  /** Waits up to `waitMs` for deliveries that are being stored; then it stays where it was. */
+  /** Waits up to `waitMs` for deliveries that are being stored; then it does not move. */
   async follow(session: Session, waitMs: number): Promise<number> {
     const highest = await session.row<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${this.#t.events}`);
     const end = highest?.seq ?? 0;

@@ -5,15 +5,15 @@ import { unrefTimer } from '../../host/unref-timer.ts';
 import type { Database } from './driver/database.ts';
 import { ALIVE, CONNECT_MS, driver, type ListeningClient } from './driver/connections.ts';
 
-/** NOTIFY locks all commits of the server, so a process sends it seldom. */
+/** NOTIFY locks all commits of the server, so a process sends it rarely. */
 const EVERY_MS = 50;
-/** A notification that takes longer was dropped by a pooler. */
+/** A notification that takes longer was lost in a pooler. */
 const ECHO_MS = 3_000;
 /** Random, so that not all machines reconnect at once. */
 const AGAIN_MS = 5_000;
 const DEAF_MS = { first: 1_000, most: 600_000 };
 
-/** May fail, because all machines look once a second in any case. */
+/** May fail, because all machines check once a second in any case. */
 export class WakeUp {
   readonly #database: Database;
   readonly #url: string;

@@ -136,7 +136,7 @@ export function workQueue(store: Store): Part {
         return inTime.map(({ at_ms: at, ...step }) => ({ ...step, at: new Date(time.toCaller(at)) }));
       }),
     keepStep: (lease, step, now) =>
-      // A second time does no harm.
+      // A repeated call has no effect.
       database.transaction({
         async work(session) {
           const transaction = within(session);
@@ -234,7 +234,7 @@ async function unpark(
   await session.run(moves.unpark([...new Set([...seqs, ...eventsToUnpark(next)])]));
 }
 
-/** When an event of these types may be claimed first. */
+/** The earliest time at which an event of these types may be claimed. */
 function firstAfter({ session, t }: Reading, pauses: readonly StoredPause[]) {
   return session.row<{ at: number | null }>(
     `SELECT min(greatest(ends.until_ms, due.due_ms)) AS at
@@ -250,7 +250,7 @@ function firstAfter({ session, t }: Reading, pauses: readonly StoredPause[]) {
   );
 }
 
-/** One search of an index for each endpoint and type. */
+/** One index search per endpoint and type. */
 async function nextDue({ t, time, read }: Store, scope: Scope): Promise<number | null> {
   return read(async (reading) => {
     const named = [...new Set(await readyEndpoints(reading, scope.endpoints))];

@@ -60,7 +60,7 @@ export type Resolution =
   | 'same'
   /** the first body wins; the other one is kept beside it */
   | 'conflict'
-  /** the new body replaces the old one, which is kept beside it if it differs */
+  /** the new body replaces the old one, which is kept if it differs */
   | 'replace'
   /** the same bytes, now with a signature: the event counts as verified from here on */
   | 'verify';
@@ -135,7 +135,7 @@ export function planAgain(
     change: {
       ...change,
       event: { ...event, entity, state: firstStateOf(delivery).state, invalid: !valid, verified, body, hash: null },
-      // A delivery without a trace keeps the one before.
+      // A delivery without a trace keeps the trace of the earlier delivery.
       replacement: { ...replacement, ...delivery },
       isVerified: false,
       left: [...entities].map((named) => ({ endpoint: known.endpoint, entity: named })),
@@ -191,7 +191,7 @@ export function hasSameBody(known: StoredBody, arrived: Uint8Array): boolean {
   return isSameBody(known, { body: arrived, hash: null });
 }
 
-/** A body that hookbox never received counts as the same, so that a redelivery of it is no conflict. */
+/** A body that hookbox never received counts as the same, so that a redelivery is not a conflict. */
 export function isSameBody(one: StoredBody, other: StoredBody): boolean {
   if (one.body !== null && other.body !== null) return Buffer.compare(one.body, other.body) === 0;
   const [hash, otherHash] = [one, other].map(({ body, hash }) => (body === null ? hash : hashOf(body)));

@@ -15,7 +15,7 @@ export interface Acknowledgement {
 /** The dead events of a group, counted up to a limit. Times are those of the inbox's clock. */
 export interface GroupSize {
   readonly count: number;
-  /** when an event of the group last became dead */
+  /** the last time at which an event of the group became dead */
   readonly lastMs: number;
 }
 
@@ -41,7 +41,7 @@ export type AcknowledgeResult =
   /** The group has more events than `count`. Nothing was changed. */
   | 'changed';
 
-/** @param shown - how many events its operator saw; `null` to acknowledge all */
+/** @param shown - the number of events that its operator saw; `null` to acknowledge all */
 export function planAcknowledge(
   group: GroupSize | null,
   shown: number | null,

@@ -23,7 +23,7 @@ import type { AttemptOutcome, Change, Ending, HeldEvent, NextInQueue, RunningEve
  * Ends an attempt, or only the lease if `ctx.transaction` ended the attempt.
  *
  * @param event - `undefined` if the lease is lost
- * @param before - how the attempt ended, if an earlier call may have ended it without an answer
+ * @param before - the end of the attempt, if an earlier call may have ended it without a response
  */
 export function planSettle(
   lease: Lease,
@@ -86,7 +86,7 @@ export function endLease({ seq, next }: HeldEvent, budget?: Budget): readonly Ch
   return [{ kind: 'lease ended', seq }, ...unpark(next, budget)];
 }
 
-/** An event whose handler ran COMMIT itself must not run again, so it is dead whatever `asked` says. */
+/** An event whose handler ran COMMIT itself must not run again, so it becomes dead in any case. */
 export function endAttempt(
   event: HeldEvent,
   wanted: Ending,
@@ -330,7 +330,7 @@ export interface RetryOptions {
 export const DEFAULT_RETRY: Required<RetryOptions> = { attempts: 20, baseMs: 1_000, maxMs: 3_600_000 };
 
 /**
- * Exponential backoff with full jitter, so that events that failed together do not come back together.
+ * Exponential backoff with full jitter, so that events that failed together do not retry together.
  *
  * @param failures - including this one
  */

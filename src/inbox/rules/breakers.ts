@@ -4,7 +4,7 @@ import { auditLine, isLane, pauseWrite, type EndpointType, type StoredPause, typ
 const BY_BREAKER = 'breaker';
 const REASON_CHARACTERS = 100;
 
-/** How an attempt of a type with a breaker ended, at a time of the database's clock. */
+/** The end of an attempt of a type with a breaker, at a time of the database's clock. */
 export interface BreakerReport extends EndpointType, BreakerEnd {
   readonly now: number;
   /** the name of the error; `null` for success */
@@ -39,7 +39,7 @@ export type NewsOfBreakers = ReadonlyMap<BreakerReport, BreakerNews>;
 
 export const NO_NEWS: NewsOfBreakers = new Map();
 
-/** What the audit records. */
+/** For the audit. */
 const ACTS: Readonly<Partial<Record<BreakerNews, 'pause' | 'resume'>>> = {
   'breaker opened': 'pause',
   'breaker closed': 'resume',
@@ -107,14 +107,14 @@ export function breakerWrites(
   return { writes, news };
 }
 
-/** The open breakers of which an event may probe now. */
+/** The open breakers that let an event probe now. */
 export function readyToProbe(pauses: readonly StoredPause[], now: number): readonly StoredPause[] {
   return pauses.filter(
     ({ failures, until }) => failures !== undefined && until !== undefined && until.getTime() <= now,
   );
 }
 
-/** How long the attempt of a probe may take; no other probe begins meanwhile. */
+/** The maximum time of a probe's attempt. During this time, no other probe begins. */
 export type ProbeTimes = Readonly<Record<string, number>>;
 
 export interface ProbeBegun extends EndpointType {

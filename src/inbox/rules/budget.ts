@@ -1,4 +1,4 @@
-/** One transaction rewrites this many bytes of bodies, and one event more: deliveries share its commit. */
+/** One transaction rewrites this many bytes of bodies, and one event more, because deliveries share its commit. */
 const MOST_BYTES = 1024 * 1024;
 
 export class Budget {
@@ -31,7 +31,7 @@ export function withinBudget<E extends { readonly bytes: number }>(
 }
 
 export interface TimeSlice {
-  /** Counts a row with the length of its body; `true` when the caller must write what it has, and ask `isOver`. */
+  /** Adds a row with the length of its body. `true`: the caller must write its rows, and ask `isOver`. */
   add(bytes: number): boolean;
   isOver(): boolean;
 }

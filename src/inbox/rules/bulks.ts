@@ -11,7 +11,7 @@ const PREVIEW_MS = 3_600_000;
 const KEPT_MS = 7 * 24 * 3_600_000;
 
 export interface FillingBulk extends Pick<Bulk, 'id' | 'act' | 'force' | 'filter' | 'breakdown'> {
-  /** when its preview began, which decides what is in backoff */
+  /** the start of its preview; `retry-now` selects events whose backoff ends later */
   readonly createdMs: number;
 }
 
@@ -19,7 +19,7 @@ export function hasEnded({ state }: Pick<Bulk, 'state'>): boolean {
   return state === 'done' || state === 'cancelled';
 }
 
-/** A paused bulk acts on no event until an operator resumes it. */
+/** A paused bulk action acts on no event until an operator resumes it. */
 export function mayAdvance({ state }: Pick<Bulk, 'state'>): boolean {
   return state === 'previewed' || state === 'running';
 }
@@ -120,7 +120,7 @@ interface BulkProgress extends Pick<StoredBulk, 'actor' | 'reason' | 'worked' | 
 }
 
 /**
- * The first batch makes its author the one who runs the bulk; the last batch ends the bulk.
+ * The first batch makes its author the operator of the bulk action; the last batch ends the bulk action.
  *
  * @param open - events without a result, with one more than the batch may work if there are more
  * @param results - of the first of them; a batch may end early

@@ -31,10 +31,10 @@ const PARK_BATCH = 200;
 const UNNUMBERED = 0;
 const EXPIRED_BATCH = 100;
 
-/** The answer of a claim may be lost, because its thread or connection can die (unconfirmed-claims.ts). */
+/** The response to a claim may be lost, because its thread or connection can die (unconfirmed-claims.ts). */
 export interface NumberedClaim extends ClaimRequest {
   readonly number?: number;
-  /** earlier claims of the same process whose answers were lost */
+  /** earlier claims of the same process whose responses were lost */
   readonly lostClaims?: readonly number[];
 }
 
@@ -59,11 +59,11 @@ export function leasesOf(
 
 /**
  * Ends leases before a claim. Report `crashed` once the changes are durable. The handler of an event that a lost claim
- * leased never ran, so that is no crash. An expired lease is a crash, except that:
+ * leased never ran, so that does not count as a crash. An expired lease is a crash, except that:
  *
  * - a processor renews its own expired lease: it runs, but could not renew, for example because the disk was full;
  * - a processed event only loses its lease;
- * - a processor that was killed while it closed says nothing about the handler.
+ * - a processor that was killed while it closed does not count against the handler.
  */
 export function planLeases(
   { lost, crashed: foundEarlier, expired, pauses = [] }: LeasesToEnd & Partial<Pick<ClaimState, 'pauses'>>,
@@ -79,7 +79,7 @@ export function planLeases(
   for (const event of expired) {
     if (ended > 0 && budget.isSpent) break;
     ended += 1;
-    // A lost lease may have expired meanwhile: it has ended above.
+    // A lost lease may have expired and ended above.
     if (lostSeqs.has(event.seq)) continue;
     budget.spend(event.bytes);
     if (holds.some(({ seq, fence }: Lease) => seq === event.seq && fence === event.fence)) {
@@ -227,7 +227,7 @@ export class ClaimPlan {
     };
     for (const event of events) {
       if (this.#claimed === this.#limit || this.#budget.isSpent) break;
-      // Suspects run one at a time, so that a crash has one culprit.
+      // Suspects run one at a time, so that a crash identifies its event.
       if (isSuspect(event) && !this.#takesSuspects) continue;
       if (!this.#isFor(event) || gone.has(event.seq)) continue;
       madeProgress = true;

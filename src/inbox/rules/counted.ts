@@ -163,7 +163,7 @@ export function hasOwnType(sums: readonly CountTotal[]): boolean {
   return sums.some((sum) => isOwnType(typeIn(sum) ?? OTHER));
 }
 
-/** Types are the sender's text: counts of those that neither hookbox nor a handler knows are added up as `other`. */
+/** Types are texts of the sender, so types unknown to hookbox and to handlers are counted together as `other`. */
 export function foldTypes(sums: readonly CountTotal[], named: ReadonlySet<string>): readonly CountTotal[] {
   const folded = new Map<string, CountTotal>();
   for (const sum of sums) {
@@ -181,7 +181,7 @@ export function foldedType(type: string | null, named: ReadonlySet<string>): str
   return isOwnType(counted) && !named.has(counted) ? OTHER : counted;
 }
 
-/** Remembers the types that handlers name for some seconds, because senders can invent types. */
+/** Caches the types of handlers for some seconds. Other types have no limit, because senders can invent them. */
 export class NamedTypes {
   #names: ReadonlySet<string> = new Set();
   #freshUntil = -Infinity;
@@ -207,7 +207,7 @@ export interface Gauge {
   readonly more: boolean;
 }
 
-/** Counting stops here: a backlog of a million must not make it slow. */
+/** Counting stops here, because a backlog of a million must not slow it down. */
 const MOST_SHOWN = 10_000;
 export const MOST_COUNTED = MOST_SHOWN + 1;
 

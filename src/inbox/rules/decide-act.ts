@@ -26,9 +26,9 @@ export interface BodyToday {
   readonly entity: string | null;
 }
 
-/** A move has the name that it has in `moves.ts` of an inbox. */
+/** The names of moves are those in `moves.ts` of an inbox. */
 export type ActMove =
-  /** a dead, ignored or discarded event gets the content that its body has today */
+  /** a dead, ignored or discarded event gets the current reading of its body */
   | { readonly name: 'toPending'; readonly content: BodyToday }
   /** its type, time and entity belong to the attempt that succeeded, so they stay */
   | { readonly name: 'processedToPending' }
@@ -56,8 +56,8 @@ function appliesTo(act: Act, force: boolean): readonly EventState[] {
 }
 
 /**
- * Leaves events alone that have another state by then. A rerun takes ignored and discarded events only if the filter
- * asks for them, or if it is forced.
+ * Skips events that have another state by then. A rerun takes ignored and discarded events only if the filter
+ * names them, or if it is forced.
  */
 export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
   if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
@@ -67,14 +67,14 @@ export function askedByFilter(act: Act, force: boolean, filter: EventFilter): As
   return { act, states: states.filter((state) => wanted !== undefined || force || !isLeft(state)) };
 }
 
-/** A retried event has failed before, and an index finds these among any number of pending events. */
+/** A retrying event has failed before, and an index finds such events among any number of pending events. */
 export function searchedFor({ act, states }: AskedAct, filter: EventFilter): EventFilter & Pick<AskedAct, 'states'> {
   if (act !== 'retry-now') return { ...filter, states };
   return { ...filter, states: filter.retrying === false ? [] : states, retrying: true };
 }
 
 /**
- * An invalid event can be discarded only if its body fits today's schemas, because a discarded event has a type and a
+ * An invalid event can be discarded only if its body fits the current schemas, because a discarded event has a type and a
  * time.
  *
  * @param event - `null` if none has the key

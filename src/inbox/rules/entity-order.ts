@@ -37,7 +37,7 @@ export function eventsToUnpark(queues: readonly NextInQueue[], budget = new Budg
   return [...seqs];
 }
 
-/** Nothing new if the event stays the front of its queue. */
+/** Changes nothing if the event stays the front of its queue. */
 export function nextAfter({ next, holdsBack, ...event }: HeldEvent, ending: Ending): NextInQueue {
   const staysInFront =
     ending.state === 'pending' &&

@@ -12,7 +12,7 @@ export function entityTerm(name: string): Term {
 
 /**
  * The name of its entity, each id in that name, and its merchant. An event without an entity is found by the names in
- * its body, because it is about a customer all the same.
+ * its body, because they also name a customer.
  */
 export function termsOf(entity: string | null, names: NamesInBody): ReadonlySet<Term> {
   const terms = new Set(entity === null ? entityTerms(names) : namesOf(entity));

@@ -12,7 +12,7 @@ export interface ErasableEvent extends EventKey {
 
 export interface FoundEvent extends ErasableEvent {
   readonly hasTerm: boolean;
-  /** the names in the conflicting body; `null` if there is none, or if `hasTerm` decides */
+  /** the names in the conflicting body; `null` without one, or if `hasTerm` decides */
   readonly beside: NamesInBody | null;
 }
 
@@ -21,7 +21,7 @@ export interface EventAbout extends ErasableEvent {
   readonly whole: boolean;
 }
 
-/** An event may have got another body since it was found. */
+/** An event may have got another body since the search. */
 export function eventsAbout(found: readonly FoundEvent[], entity: string): readonly EventAbout[] {
   const term = entityTerm(entity);
   return found.flatMap(({ hasTerm: whole, beside, ...event }) =>
@@ -95,7 +95,7 @@ export class ErasedNames {
     const { entity: name } = event;
     if (name === null) return;
     this.addEntity(name);
-    // The only id of an order or a cart is its name; a product's id stands for all of its locations.
+    // The id of an order or a cart identifies it; the id of a product stands for all of its locations.
     const [only, ...others] = idsIn(name);
     if (only !== undefined && others.length === 0 && (name === entity || only === entity)) this.addEntity(only);
   }

@@ -23,7 +23,7 @@ export function retryPrintOf(error: EventSummary['lastError']): string {
   return error === null ? 'failed' : fingerprintOf(error);
 }
 
-/** No column has the fingerprints of retries, because each is tried again soon. */
+/** No column has the fingerprints of retries, because each retry ends soon. */
 export function retryGroupOf({ retrying, fingerprint }: EventFilter): string | null {
   return retrying === true ? (fingerprint ?? null) : null;
 }
@@ -44,8 +44,8 @@ const READ_CHARACTERS = 2_000;
 const COMPARED_CHARACTERS = 300;
 
 /**
- * 16 hex digits of a hash over the name and the message, in which ids, numbers and quoted text are all alike. A number
- * that is a code stays. The stack is left out, because each release moves its lines.
+ * 16 hex digits of a hash over the name and the message, with ids, numbers and quoted text made equal. A number
+ * that is a code stays. The stack is excluded, because each release moves its lines.
  */
 export function fingerprintOf({ name, message }: Pick<AttemptError, 'name' | 'message'>): string {
   return createHash('sha256')
@@ -155,7 +155,7 @@ const LETTER_BEHIND_DIGIT = -4;
 const LEAST = 8;
 /** Of 8,300 names in programs 11 are below, and of random texts of ten letters of both cases 95 in a hundred. */
 const RANDOM = -4;
-/** Words of another language than those counted must not be. */
+/** This allows for words of other languages than the counted ones. */
 const RANDOM_IN_ONE_CASE = -10;
 
 /**

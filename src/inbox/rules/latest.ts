@@ -39,7 +39,7 @@ export type BurstStep =
 
 /**
  * Decides about the waiting events of one type and entity: the newest runs, and supersedes the others in the same
- * commit. Until then they all wait, so the oldest one, which goes last, tells when `maxMs` has passed. An event that has
+ * commit. Until then they all wait, so the oldest one, which goes last, shows when `maxMs` has passed. An event that has
  * failed is superseded at once.
  */
 export function planBurst(
@@ -76,7 +76,7 @@ function wasTried({ attempts }: WaitingEvent): boolean {
   return attempts > 0;
 }
 
-/** A rerun or tried event waits for nothing. Nor does one from before the clock was set back. */
+/** A rerun or tried event does not wait. Neither does one from before the clock was set back. */
 function quietUntil(burst: Burst, { quietMs, maxMs }: Quiet, now: number): number {
   const { newest } = burst;
   if (newest.trigger === 'manual' || wasTried(newest) || newest.receivedAt > now + quietMs) return now;

@@ -17,7 +17,7 @@ export interface ReleaseSeen {
   readonly what: 'began' | 'goes on' | 'ends';
 }
 
-/** A secret that matched for the first time. Nothing of the secret itself is known. Milliseconds since 1970. */
+/** A secret that matched for the first time. Only its time is known, in milliseconds since 1970. */
 export interface SecretChanged {
   readonly endpoint: string;
   /** when the earlier secret last matched */
@@ -98,7 +98,7 @@ function wasSeen({ seenAt }: KeptMark, at: number): boolean {
   return seenAt > at - GONE_MS;
 }
 
-/** Each process sees a change of a secret for itself: another mark in this span is the same change. */
+/** Each process notices a change of a secret itself: another mark in this span is the same change. */
 export function spanOfSecret({ after, at }: SecretChanged): { readonly since: number; readonly until: number } {
   return { since: after - SLACK_MS, until: at + SLACK_MS };
 }

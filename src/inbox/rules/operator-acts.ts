@@ -24,10 +24,10 @@ export function decideOnStored(requested: AskedAct, event: StoredEvent | null, r
 }
 
 /**
- * `null` if the body does not fit today's schemas. An event keeps its entity; an event that was stored as invalid has
+ * `null` if the body does not fit the current schemas. An event keeps its entity; an event that was stored as invalid has
  * none, and gets one when it is rerun.
  *
- * @param rule - the receiver's, if it has one
+ * @param rule - of the receiver, if it has one
  */
 export function bodyToday(
   act: Act,
@@ -51,7 +51,7 @@ export interface ActedRow extends EventKey, ActedEvent {
   readonly seq: number;
   readonly type: string | null;
   readonly entity: string | null;
-  /** has no meaning unless it is pending */
+  /** without meaning unless it is pending */
   readonly dueMs?: number;
   readonly bytes: number;
 }
@@ -81,7 +81,7 @@ export function bodiesToRead(rows: readonly (ActedRow | null)[], { requested, no
 }
 
 /**
- * Decides an event that is given twice the second time as its first move leaves it.
+ * If an event is given twice, its second decision continues from the result of the first.
  *
  * @param rows - `null` where no event has the key
  * @param bodies - those of `bodiesToRead`, read in the transaction that moves the events

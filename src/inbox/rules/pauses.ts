@@ -71,7 +71,7 @@ export function pauseWrite(pauses: string, pause: StoredPause): Write {
   };
 }
 
-/** A claim deletes the others. */
+/** A claim deletes expired pauses. */
 export function lastingPauses<Pause extends StoredPause>(pauses: readonly Pause[], now: number): readonly Pause[] {
   return pauses.filter((pause) => !hasEnded(pause, now));
 }
@@ -113,7 +113,7 @@ export function pausesIn(pauses: readonly ClosedLane[], { endpoints, types }: Sc
 const BY_HANDLER = 'processor';
 const REASON_CHARACTERS = 500;
 
-/** The pause that an attempt asks for when it ends. An index does not hold a longer type. */
+/** The pause that an attempt requests when it ends. An index cannot contain a longer type. */
 export function pauseAsked(
   { endpoint, type }: { readonly endpoint: string; readonly type: string | null },
   settlement: Settlement,
@@ -144,7 +144,7 @@ export function planHandlersPause(
   return { pause: { endpoint, type, since, actor: BY_HANDLER, reason, until: new Date(until) }, isNew };
 }
 
-/** The audit has one line for a pause, however often attempts make it longer. */
+/** The audit has one line for a pause, however often attempts extend it. */
 export function handlersPauseWrites(
   t: { readonly pauses: string; readonly audit: string },
   known: StoredPause | null,

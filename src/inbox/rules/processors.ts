@@ -29,7 +29,7 @@ export function rerunOfferedSince(now: number): number {
   return now - RERUN_OFFERED_MS;
 }
 
-/** Not for seven days, nor since the caller has looked for long enough. */
+/** No processor for seven days, or since the caller began to check, whichever is longer. */
 export function goneSince(now: number, ignoreBefore: number): number {
   return Math.min(now - IGNORE_AFTER_MS, ignoreBefore);
 }
@@ -225,7 +225,7 @@ export interface PendingType extends TypeTotal {
 
 /**
  * Types whose events have been due for ten minutes, and that no processor has handled for as long. A type that was
- * never handled is reported only if processors run that do not know its endpoint.
+ * never handled is reported only if running processors do not handle its endpoint.
  */
 export function unhandledTypes(
   pending: readonly PendingType[],

@@ -46,7 +46,7 @@ export interface LookedAt {
 
 /**
  * @param rows - the events behind the position, in the order in which they were settled
- * @param looked - how many were requested
+ * @param looked - the number of requested events
  */
 export function candidatesAmong(
   criteria: PruneCriteria,
@@ -81,7 +81,7 @@ export interface SettledEvent {
   readonly bytes: number | null;
 }
 
-/** Whether an event has been in a state since before then, and has a body. */
+/** Whether an event has been in a state since before this time, and has a body. */
 export function isPrunable({ state, settledAt, bytes }: SettledEvent, wanted: PrunableState, before: number): boolean {
   return state === wanted && settledAt !== null && settledAt < before && bytes !== null;
 }
@@ -94,7 +94,7 @@ export interface PrunePlan {
 /**
  * Some of the found events may have changed since they were found.
  *
- * @param settled - the events as they are in the transaction
+ * @param settled - the events in the transaction
  */
 export function planPrune(
   found: readonly Pick<PrunePosition, 'seq' | 'state'>[],

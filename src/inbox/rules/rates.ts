@@ -1,7 +1,7 @@
 import type { Rate, Rates, Scope } from '../work.ts';
 import type { ClosedLane } from './pauses.ts';
 
-/** How many attempts began at a time, or shortly before it. */
+/** The number of attempts that began at a time, or shortly before it. */
 type Start = readonly [at: number, count: number];
 
 /** A rate with the attempts that count towards it. */
@@ -180,7 +180,7 @@ function nameOf(endpoint: string, type: string): string {
   return JSON.stringify([endpoint, type]);
 }
 
-/** Attempts that began more than a span ahead are from before the clock was set back: they count as of now. */
+/** Attempts that began more than a span ahead come from before the clock was set back, and count as of now. */
 function notAhead(starts: readonly Start[], now: number, perMs: number): readonly Start[] {
   if (starts.every(([at]) => at <= now + perMs)) return starts;
   return starts.map(([at, count]) => [at > now + perMs ? now : at, count] as const).toSorted(([a], [b]) => a - b);

@@ -22,7 +22,7 @@ export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>;
 /**
  * Loads events for claims and settlements, and saves the changes of plans, in one transaction. A claim:
  *
- * 1. `startClaim`: the leases that have to end, the pauses, and whether a suspect is running
+ * 1. `startClaim`: the leases to end, the pauses, and whether a suspect is running
  * 2. `planLeases` ends these leases; `apply` saves that
  * 3. `indexNew`, because SQLite adds an event to the indexes of claims only when a claim looks for it
  * 4. in rounds: `due`, `ClaimPlan.choose`, `apply` for parked events, `lease` for claimed ones
@@ -51,13 +51,13 @@ export interface Store<M extends Mode> {
   /** Returns as many, in their order. */
   lease(events: readonly Candidate[], claim: NewLease): Answer<M, readonly LeasedEvent[]>;
   /**
-   * `undefined` if the lease is lost; an expired lease still counts. With `null`, the caller does not need what is next
-   * in the queues.
+   * `undefined` if the lease is lost; an expired lease still counts. With `null`, the caller does not need next events
+   * of the queues.
    */
   held(leases: readonly Lease[], handledSince: number | null): Answer<M, readonly (HeldEvent | undefined)[]>;
   /** `undefined` if the attempt did not end, if the event was claimed again, or if a claim found it crashed. */
   outcomesUnder(leases: readonly Lease[]): Answer<M, readonly (AttemptOutcome | undefined)[]>;
-  /** Keeps the step that has this name already. */
+  /** Keeps a step that already has this name. */
   addStep(event: HeldEvent, step: NewStep, now: number): Answer<M, void>;
   /** Returns the leases that are not lost. */
   renew(leases: readonly Lease[], until: number, isClosing: boolean): Answer<M, readonly Lease[]>;
@@ -94,7 +94,7 @@ export interface NextInQueue {
 
 /**
  * A claim parks an event that has to wait for another one of its entity; the operation that ends the wait unparks it.
- * No index of claims has parked events, so a queue of thousands costs a claim nothing. `bytes`: the length of the body,
+ * The indexes of claims exclude parked events, so a queue of thousands costs a claim nothing. `bytes`: the size of a body,
  * which SQLite writes again with any change of the row.
  */
 export interface SizedEvent {
@@ -190,7 +190,7 @@ export interface EventToRun extends Omit<DueEvent, 'front' | 'trigger'> {
 export interface NewLease {
   readonly now: number;
   readonly until: number;
-  /** 0 if the answer cannot be lost */
+  /** 0 if the response cannot be lost */
   readonly claimNumber: number;
   readonly ordered: boolean;
   readonly exclusive: boolean;
@@ -249,7 +249,7 @@ export type Change =
       readonly error: AttemptError;
       readonly log?: readonly LogLine[];
     }
-  /** a claim renews an expired lease of its own processor */
+  /** a claim renews an expired lease of its processor */
   | { readonly kind: 'lease renewed'; readonly lease: Lease; readonly until: number }
   /** no claim finds a parked event */
   | { readonly kind: 'parked'; readonly seqs: readonly number[] }
@@ -279,7 +279,7 @@ export type Ending = Pick<Attempt, 'outcome' | 'error' | 'skipped' | 'log' | 'li
   readonly counted: 'processed' | 'failed' | 'dead' | null;
 } & (
     | { readonly state: 'processed' }
-    /** `yields`: unless set, that stays as it was */
+    /** `yields` does not change unless set */
     | { readonly state: 'pending'; readonly dueAt: number; readonly yields?: boolean }
     | { readonly state: 'dead'; readonly deadReason: DeadReason; readonly fingerprint: string | null }
   );

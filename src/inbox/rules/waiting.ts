@@ -22,7 +22,7 @@ export type Wait =
   | { readonly reason: 'behind'; readonly blocker: Blocker }
   /** The event is not due yet. */
   | { readonly reason: 'later'; readonly dueAt: Date; readonly waiting: Gauge }
-  /** A process died while it handled the event. Such events are handled one at a time, and another one is running. */
+  /** A process crashed while it handled the event. Such events are handled one at a time, and another one is running. */
   | { readonly reason: 'suspect'; readonly waiting: Gauge }
   /** Attempts of its type may begin only at a rate, and the next one may begin at `freeAt`. */
   | { readonly reason: 'rate'; readonly rate: Rate; readonly freeAt: Date; readonly waiting: Gauge }
@@ -101,7 +101,7 @@ interface WaitPlan {
   readonly places: readonly PlaceInQueue[];
   readonly blockers: readonly number[];
   /**
-   * `null` also for an event whose blocker is gone by now.
+   * `null` also for an event whose blocker is gone now.
    *
    * @param counts - one for each place
    */

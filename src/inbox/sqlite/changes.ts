@@ -6,7 +6,7 @@ import { isBusy, isRowFault } from './opening/database.ts';
 import type { BorrowLock } from './threads/write-lock.ts';
 
 /**
- * A change by operators. It awaits only the database, whose answers are there at once. It may run again after a
+ * A change by operators. It awaits only the database, whose results are ready at once. It may run again after a
  * rollback.
  *
  * @param isOver - whether its transaction has ended; the change must then write nothing more
@@ -16,7 +16,7 @@ export type Change = (statements: Statements, isOver: () => boolean) => Promise<
 /**
  * Runs each change in its own transaction. `GroupCommit` begins it in a callback of `setImmediate`, and a borrowed
  * lock arrives in a message: no other code has microtasks then. The transaction ends before the microtasks do, so
- * nothing else uses the connection meanwhile.
+ * nothing else uses the connection in between.
  */
 export function changeQueue(transactions: Transactions, borrow: BorrowLock): GroupCommit<Change> {
   const one = { maxWaiting: Infinity, maxWaitingBytes: Infinity, mostUnderWay: 1, maxGroup: 1 };
@@ -44,7 +44,7 @@ async function commitChange(transactions: Transactions, change: Change): Promise
   }
 }
 
-/** As it was when hookbox was loaded, because a test may replace it. */
+/** The function from when hookbox was loaded, because a test may replace it. */
 const nextTick = process.nextTick.bind(process);
 
 async function inTransaction(transactions: Transactions, change: Change): Promise<unknown> {
@@ -60,7 +60,7 @@ async function inTransaction(transactions: Transactions, change: Change): Promis
       rollback();
       reject(new InboxUnavailableError('FAILED', LATE));
     };
-    // A microtask's `nextTick` comes when no microtask is left, and before any timer or socket.
+    // `nextTick` in a microtask runs after all microtasks, and before any timer or socket.
     queueMicrotask(() => nextTick(lookAfterMicrotasks));
   });
   try {

@@ -32,16 +32,16 @@ const OPEN_AGAIN = 'Reopen your connection, and create the inbox again with the 
 
 interface InUse {
   readonly statements: Statements;
-  /** the path behind all links */
+  /** the path with all links resolved */
   readonly file: string;
   readonly files: FilesInUse;
   readonly watch: LibraryWatch;
 }
 
 export interface OwnConnectionOptions {
-  /** A thread's connection: the file exists, and is opened when it is first used. */
+  /** The connection of a thread: the file exists, and is opened at its first use. */
   readonly isThere?: boolean;
-  /** Called when the log is gone; returns whether no thread of the inbox has the file open. */
+  /** Called when the log is gone. Returns whether no thread of the inbox has the file open. */
   readonly isAlone?: (why: string) => boolean;
 }
 
@@ -49,7 +49,7 @@ export interface OwnConnectionOptions {
  * After a failure of the file (read-only, full, gone, replaced), opens it again, so the inbox recovers.
  *
  * All connections of a process to one file share the index of its log. If the log is gone, all must be closed before
- * one is opened, so a thread then leaves the file alone. A thread also leaves a file that another SQLite library has
+ * is opened again, so a thread then does not touch the file. Nor does a thread touch a file that another SQLite library has
  * open.
  */
 export function ownConnection(
@@ -92,7 +92,7 @@ export function ownConnection(
           'connection.',
       );
     }
-    // A new file would not know the old events. Only a starting thread may wait.
+    // A new file would not contain the old events. Only a starting thread may wait.
     open = inUse(openFile(path, { mustExist: true, waitMs: wasOpen ? 0 : FIRST_WAIT_MS }));
     const { database } = open.statements;
     if (!checkpoints) checkpointItself(database, false);
@@ -252,7 +252,7 @@ function apart<T>({ counts, database }: Statements, work: () => T): T {
 
 function rollback({ counts, database }: Statements): void {
   counts.take();
-  // SQLite rolls back by itself if the disk is full or failing.
+  // SQLite itself rolls back if the disk is full or failing.
   if (database.open && database.inTransaction) database.exec('ROLLBACK');
 }
 

@@ -13,7 +13,7 @@ const BUSY_RETRY_MS = 10;
 
 /**
  * Commits the application's writes together with the end of the attempt. Functions never share a commit, because one
- * could roll back another's writes. A function that commits by itself also commits `effect = 1`, so the event is not
+ * could roll back another's writes. A function that commits itself also commits `effect = 1`, so the event is not
  * handled again.
  */
 export async function effectTransaction<T>(
@@ -67,7 +67,7 @@ function runOnce<T>(
     const fault = fileFaultIn(failure);
     // Opening the file again would invalidate statements that the application has prepared.
     if (fault !== null || !database.open) connection.failed(fault ?? failure);
-    // A fault of the disk is no failure of the handler. But a committed effect must not be repeated.
+    // A fault of the disk is not a failure of the handler. But a committed effect must not be repeated.
     throw fault === null || isInstance(failure, TransactionError) ? failure : unavailable(failure);
   }
 }
@@ -107,7 +107,7 @@ function runInside<T>(
   throw endedByItself();
 }
 
-/** Iterators that the function left open would keep the transaction from ending. */
+/** Iterators that the function left open would block the end of the transaction. */
 function withoutOpenRows<T>(database: SqliteDatabase, work: () => T): T {
   const statement: { iterate: (...parameters: unknown[]) => Iterator<unknown> } = Object.getPrototypeOf(
     database.prepare('SELECT 1'),
@@ -149,7 +149,7 @@ const guards = new WeakMap<object, object>();
 
 /**
  * An asynchronous function would continue after its transaction was rolled back, and its later writes would be
- * committed by themselves.
+ * committed on their own.
  */
 function runOn<T>(
   database: SqliteDatabase,

@@ -49,9 +49,9 @@ export interface Transactions {
   commit(): void;
   /** If it throws, only its own changes are undone. */
   apart<T>(work: () => T): T;
-  /** Also after SQLite has rolled back by itself. */
+  /** Also after SQLite itself has rolled back. */
   rollback(): void;
-  /** A failure that is not one row's; the next `begin` may open the file again. */
+  /** A failure that concerns all rows; the next `begin` may open the file again. */
   failed(failure: unknown): void;
 }
 
@@ -69,7 +69,7 @@ export function commitGroup(transactions: Transactions, group: readonly Work[]):
       return group.map(() => failed(failure));
     }
   }
-  // Most likely one row failed: one transaction again, with a savepoint for each job.
+  // Probably one row failed: run one transaction again, with a savepoint for each job.
   try {
     return inOne(transactions, group, (work) => {
       try {
@@ -101,7 +101,7 @@ function inOne(
   }
 }
 
-/** In a full file, a small row may still find room. */
+/** A full file may still have room for a small row. */
 function oneByOne(transactions: Transactions, group: readonly Work[]): readonly CommitOutcome[] {
   const outcomes: CommitOutcome[] = [];
   for (const work of group) {

@@ -3,13 +3,13 @@ import type { SqliteDatabase } from './opening/database.ts';
 import type { LeasedRow } from './sql/rows.ts';
 import { keyIs, lazyStatement } from './sql/statement.ts';
 
-/** The value of `parked` for an event that no processor has looked at yet. */
+/** The value of `parked` for an event that no processor has examined yet. */
 export const FRESH = 2;
 
 /** SQLite writes the body again with any change of the row. */
 export const BYTES = 'ifnull(length(body), 0) AS bytes';
 
-/** The lease is not lost, however late it is. */
+/** The lease is not lost, however late its holder is. */
 export const HELD = 'seq = :seq AND fence = :fence AND lease_until_ms IS NOT NULL';
 
 export function firstFence(number: number): number {
@@ -21,12 +21,12 @@ const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL';
 /** The lower 32 bits of a fence are the number of its claim. */
 export const CLAIMED_UNDER = "lease_until_ms IS NOT NULL AND state = 'processing' AND fence & 4294967295 = :number";
 
-/** Every write of an event's row; nothing else writes `hookbox_events`. */
+/** All statements that write the row of an event; only these write `hookbox_events`. */
 export function prepareMoves(database: SqliteDatabase) {
   const prepare = <Row = unknown>(sql: string) => lazyStatement<Row>(database, sql);
   return {
     isKnown: prepare<object>('SELECT 1 FROM hookbox_events WHERE id_hash = ? AND id = ? AND endpoint = ?'),
-    /** Values by their places: to bind them by names takes a third as long as the rest. */
+    /** Values by position: binding them by name takes a third as long as the rest. */
     insert: prepare(`
       INSERT INTO hookbox_events
         (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, dead_reason, parked, received_ms,
@@ -68,7 +68,7 @@ export function prepareMoves(database: SqliteDatabase) {
       SET state = 'processed', settled_ms = :now, trigger = 'auto', parked = 0, yields = 0, attempts = attempts + 1
       WHERE seq IN (SELECT value FROM json_each(:seqs))
     `),
-    /** If the handler commits by itself, this is committed too. */
+    /** If the handler itself commits, this is committed too. */
     beginEffect: prepare(`
       UPDATE hookbox_events SET effect = 1 WHERE ${HELD} AND state = 'processing' AND effect = 0
     `),

@@ -108,7 +108,7 @@ export function sqliteInbox(
   const inOwnContext = ownContext();
   assertLasting('sqliteInbox', ephemeral);
   let threads: InboxThreads | null = null;
-  /** until the threads that were given up have ended */
+  /** until the abandoned threads have ended */
   let givenUp: Promise<void> | null = null;
   const isAdopted = typeof source !== 'string';
   const connection = isAdopted
@@ -172,13 +172,13 @@ export function sqliteInbox(
     try {
       return isAdopted ? whyNoSecondConnection(source.database) : whyNoSecondReader(connection.statements().database);
     } catch (failure) {
-      if (isAdopted && isConnectionFault(failure)) return null; // the application is reading just now
+      if (isAdopted && isConnectionFault(failure)) return null; // the application is reading now
       throw failure;
     }
   }
 
   function unusable(cause: unknown): void {
-    // The threads may have the file open until they have ended.
+    // The threads may keep the file open until they have ended.
     givenUp = threads?.close().finally(() => (givenUp = null)) ?? null;
     threads = null;
     connection.leaveCheckpoints(false);

@@ -4,7 +4,7 @@ import { unquoted, JsonTokens } from '../../../events/json.ts';
 import type { UnknownEvent } from '../../../events/webhook-event.ts';
 import type { NamesInBody } from '../../rules/entity-terms.ts';
 
-/** Reading stops so often, to let others have a turn. */
+/** Reading pauses after this many characters, so that other work gets a turn. */
 export const STRETCH_CHARACTERS = 64 * 1024;
 
 interface Place {
@@ -14,8 +14,8 @@ interface Place {
 }
 
 /**
- * Reads the tokens at some places of a valid JSON text, as written: `"ord_42"`, `12.50`, `null`. `null` for a missing
- * place, an object or a list. The first of two equal names counts.
+ * Reads the tokens at some paths of a valid JSON text, unchanged: `"ord_42"`, `12.50`, `null`. `null` for a missing
+ * value, an object or a list. Of two equal names, the first counts.
  *
  * @returns a function that reads the next stretch, and returns `null` until the text is read
  */
@@ -100,7 +100,7 @@ export type BodyStep = string | number;
 const NAME_AND_PLACES = /^([^[\]]+)((?:\[\d{1,9}\])*)$/;
 
 /**
- * Names are taken as they are, so a path cannot contain a name with a dot or bracket.
+ * Names are used unchanged, so a path cannot contain a name with a dot or bracket.
  *
  * @throws ConfigurationError `INVALID_OPTION`
  */
@@ -121,7 +121,7 @@ const IDS = ['id', 'order_id', 'cart_id', 'product_id'] as const;
 const FIELDS = ['merchant_id', 'location_id', ...IDS] as const;
 const PATHS = [['type'], ...FIELDS.map((field) => ['data', field])];
 
-/** `null` for a body that is gone or is not JSON. */
+/** `null` for a pruned body, or one that is not JSON. */
 export function namesIn(text: string | null): NamesInBody {
   if (text === null) return { entity: null, ids: [], merchant: null };
   const [type = null, ...tokens] = tokensAt(text, PATHS);
@@ -137,7 +137,7 @@ export function namesIn(text: string | null): NamesInBody {
   };
 }
 
-/** Own types may number their entities. */
+/** Your own types may have numbers as the ids of entities. */
 function idOf(token: string | null): string | null {
   return token !== null && /^-?\d/.test(token) ? token : textOf(token);
 }

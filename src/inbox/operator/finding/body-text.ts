@@ -11,7 +11,7 @@ export function wantedText(text: string, except: readonly string[]): WantedText 
   return { lowerCase: text.toLowerCase(), except: except.length === 0 ? null : treeOf(except.map(stepsOf)) };
 }
 
-/** Looks for a text in the strings and numbers of a valid JSON text, ignoring case. Names are not searched. */
+/** Searches the strings and numbers of a valid JSON text, ignoring case. Names are not searched. */
 export class BodyTextSearch {
   readonly #tokens: JsonTokens;
   readonly #wanted: string;
@@ -22,7 +22,7 @@ export class BodyTextSearch {
     this.#tokens = new JsonTokens(text);
     this.#wanted = lowerCase;
     this.#walk = except === null ? null : new PathWalk(except);
-    // Escapes, and zeros of numbers, write the same value in several ways.
+    // Escapes, and zeros of numbers, can write the same value in several ways.
     const isAsWritten = !text.includes('\\') && !/^-?\d/.test(lowerCase);
     this.#mayFit = !isAsWritten || text.toLowerCase().includes(lowerCase);
   }

@@ -15,7 +15,7 @@ import {
   type SeqRange,
 } from './seq-ranges.ts';
 
-/** An index may list more events than a condition allows. */
+/** An index may list more events than the condition allows. */
 export type Index =
   | { readonly of: 'everything' | 'retrying' | 'conflict' | 'redelivered' | 'superseded' }
   | { readonly of: 'term'; readonly term: Term }
@@ -24,7 +24,7 @@ export type Index =
   | { readonly of: 'state'; readonly state: PutAwayState }
   | { readonly of: 'died'; readonly span: FailureSpan }
   | { readonly of: 'bulk'; readonly id: number }
-  /** as of one moment, because processors move events between states */
+  /** from one moment, because processors move events between states */
   | { readonly of: 'states'; readonly states: readonly EventState[]; readonly types: readonly string[] | undefined };
 
 export interface IndexPart {
@@ -49,7 +49,7 @@ export interface SearchTables extends ReceivedTimes {
   /** `null` for a part with too many events to sort. */
   list(parts: readonly IndexPart[], limit: number, order: SeqOrder): EventLists | Promise<EventLists>;
   count(part: IndexPart, most: number): number | null | Promise<number | null>;
-  /** The last to die first. */
+  /** The most recently dead first. */
   diedBefore(span: FailureSpan, place: Died | null, limit: number): readonly Died[] | Promise<readonly Died[]>;
   namesBeginning(kind: FoundName['what'], text: string, limit: number): readonly string[] | Promise<readonly string[]>;
 }
@@ -63,11 +63,11 @@ function sourceOf(...indexes: readonly Index[]): Source {
   return indexes.map((index) => ({ index, range: { from: 0, before: END } }));
 }
 
-/** The first events of each source show which source is the narrowest. */
+/** The first events of each source show which source is the most selective. */
 const COMPARED = 500;
 
 /**
- * The source whose first few hundred events reach farthest back.
+ * The source whose first few hundred events reach back the furthest.
  *
  * @param ranges - the newest first
  * @param indexed - the terms of events up to this `seq` are in the index
@@ -88,7 +88,7 @@ export async function narrowestSource(
   return sources[withAll ?? sources.length] ?? EVERYTHING;
 }
 
-/** The list that reaches farthest back, or the shortest of those. */
+/** The list that reaches back the furthest, or the shortest of several. */
 export function narrowest(lists: EventLists): number | null {
   const reach = (seqs: readonly number[]): number => (seqs.length < COMPARED ? 0 : (seqs.at(-1) ?? 0));
   let best: { readonly at: number; readonly seqs: readonly number[] } | null = null;
@@ -152,7 +152,7 @@ function failureSpan({ failedSince, failedUntil }: EventFilter): FailureSpan | n
   return { from: failedSince?.getTime() ?? 0, before: failedUntil?.getTime() ?? END };
 }
 
-/** The part of an index that lists only events that match. */
+/** The part of an index that lists only matching events. */
 export function exactPart(
   { filter, terms, text, error, body, bodyText, retryGroup }: Conditions,
   { newestSeq, indexed }: Pick<Extent, 'newestSeq' | 'indexed'>,
@@ -163,7 +163,7 @@ export function exactPart(
   if (span !== null) return { index: { of: 'died', span }, range };
   if (conditionsIn(filter) > 1) return null;
   const [term] = terms;
-  // Events that are not indexed have to be read.
+  // Events that are not indexed must be read.
   if (term !== undefined) return indexed < newestSeq ? null : { index: { of: 'term', term }, range };
   const index = exactIndex(filter);
   return index === null ? null : { index, range };

@@ -65,7 +65,7 @@ export type FittingColumns = Pick<
 const RETRYING = "state = 'pending' AND failures > 0";
 const DEAD = "state = 'dead' AND body IS NOT NULL";
 
-/** Candidates are looked up one by one, so no condition has to choose an index. */
+/** Candidates are looked up by key, so the conditions need no index. */
 function selectFitting(dialect: Dialect): string {
   const { t, anyOf } = dialect;
   const there = (table: string, where: string): string =>
@@ -102,7 +102,7 @@ function selectFitting(dialect: Dialect): string {
       AND ${isFlag('$22', `state = 'processed' AND ${lastOutcome(t)} = 'superseded'`)}`;
 }
 
-/** The statement cannot check bodies, nor terms after `indexed`. */
+/** The statement cannot check bodies, or terms after `indexed`. */
 export function fittingEvents(
   dialect: Dialect,
   { filter, error, text, retryGroup, terms: [term, otherTerm] }: Conditions,
@@ -165,7 +165,7 @@ export class BodiesInTurn {
     this.#rows = rows;
   }
 
-  /** `null` if it is not JSON, or gone. Call it once for each event, in order. */
+  /** `null` if it is pruned, or not JSON. Call it once for each event, in order. */
   async text(seq: number, rows: Reader['rows']): Promise<string | null> {
     if (!this.#read.has(seq)) {
       const values = [this.#from(seq)];

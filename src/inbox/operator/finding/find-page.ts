@@ -42,7 +42,7 @@ export interface SearchEngine {
 
 export function search(tables: OperatorTables, engine: SearchEngine): Search {
   const { dialect } = tables;
-  /** A connection is not held while the search rests. */
+  /** A search does not keep a connection while it rests. */
   const searched = (read: Read, signal?: AbortSignal): Searched => ({
     indexNew: (limit) => engine.indexNew(limit, undefined, signal),
     look: (decide) => read((reader) => decide(searchTables(reader, dialect, engine.indexes(reader)), reader)),
@@ -76,18 +76,18 @@ export function search(tables: OperatorTables, engine: SearchEngine): Search {
 interface Searched {
   indexNew(limit: number): Promise<number>;
   look<T>(decide: (tables: SearchTables, clock: Clock) => Promise<T>): Promise<T>;
-  /** Checks columns, and terms up to `indexed`, but not error texts and bodies. */
+  /** Checks columns, and terms up to `indexed`, but not error texts or bodies. */
   fitting(conditions: Conditions, seqs: readonly number[], indexed: number): Promise<FittingRows>;
   summaries(seqs: readonly number[]): Promise<readonly EventSummary[]>;
 }
 
 interface FittingRows {
   readonly rows: ReadonlyMap<number, FittingRow>;
-  /** `null` if it is not JSON, or gone. Call it once for each event, in order. */
+  /** `null` if it is pruned, or not JSON. Call it once for each event, in order. */
   bodyText(seq: number): Promise<string | null>;
 }
 
-/** Few pages take the second step. */
+/** Only a few pages need the second step. */
 const STEPS = [500, 4_500] as const;
 /** Counted once for each condition on bodies. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -265,7 +265,7 @@ function errorText(error: EventSummary['lastError']): string {
   return error === null ? '' : `${error.name}: ${error.message}`.toLowerCase();
 }
 
-/** Without upkeep, searches fill the index. If the inbox cannot be written, the search continues. */
+/** Without upkeep, searches fill the index. If the inbox cannot be written to, the search continues. */
 async function indexSome({ indexNew }: Pick<Searched, 'indexNew'>, signal?: AbortSignal): Promise<void> {
   let isOver = false;
   const isStopped = (): boolean => isOver || signal?.aborted === true;

@@ -13,7 +13,7 @@ import {
   type SeqRange,
 } from './seq-ranges.ts';
 
-/** At most so many events are sorted. */
+/** At most this many events are sorted. */
 export const SORTED = 5_000;
 
 export interface Listing {
@@ -33,11 +33,11 @@ export interface SearchIndexes extends ReceivedTimes {
   readonly state: (state: PutAwayState) => Listing;
   /** Selects the `seq` of events with an id in `$1`, in any order. */
   readonly withIds: string;
-  /** Selects at most `$4` rows, the last to die first: from `$1` on, and before the place (`$2`, `$3`). */
+  /** Selects at most `$4` rows, the most recently dead first: from `$1` on, and before the place (`$2`, `$3`). */
   readonly died: string;
   /** Selects the first id that is at least a value, or greater. */
   readonly nextId: (is: '>=' | '>', value: string) => string;
-  /** As of one moment; `null` for too many to sort. */
+  /** From one moment; `null` for too many to sort. */
   inStates(
     states: readonly EventState[],
     types: readonly string[] | undefined,
@@ -101,7 +101,7 @@ export function searchTables({ rows }: Reader, dialect: Dialect, indexes: Search
   };
 }
 
-/** The first and last event that imports put out of order. */
+/** The first and last event that imports stored out of order. */
 const DISORDER_FROM = 'out_of_order_from';
 const DISORDER_THROUGH = 'out_of_order_through';
 

@@ -38,7 +38,7 @@ export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: Se
 export interface Extent {
   readonly newestSeq: number;
   readonly indexed: number;
-  /** imports put events out of order here */
+  /** imports stored events out of order here */
   readonly disorder: SeqRange | null;
 }
 
@@ -51,17 +51,17 @@ export interface ReceivedTimes {
   ): readonly (readonly number[])[] | Promise<readonly (readonly number[])[]>;
 }
 
-/** Deliveries may wait, and clocks may be set, so events are only nearly in order. */
+/** Deliveries may wait, and clocks may be set, so the order of events is only nearly that of their times. */
 const MARGIN_MS = 60 * 60_000;
 /** One wrong time does not mislead a sample. */
 const SAMPLE = 32;
 
 /**
- * Where events of a span of time can be, the newest first. No index knows the time, so samples find the ends. Events
- * out of
+ * Returns the ranges that can contain events of a span of time, newest first. No index has the time, so samples find
+ * the ends. Events out of
  * order are always in a range.
  *
- * @param page - where the page can be
+ * @param page - the range that can contain the page
  */
 export async function rangesWithin(
   times: ReceivedTimes,
@@ -102,7 +102,7 @@ function firstAllFrom(range: SeqRange, time: number): Edge {
   return new Edge(range, (received) => Math.min(...received) >= time, true);
 }
 
-/** Searches for the first `seq` from which samples fit. */
+/** Finds the first `seq` from which on samples match. */
 class Edge {
   readonly #before: number;
   readonly #fits: (received: readonly number[]) => boolean;
@@ -111,7 +111,7 @@ class Edge {
   #high: number;
   #sampled: readonly SeqRange[] = [];
 
-  /** @param isBehindLastMisfit - samples that do not fit matter more than those that do */
+  /** @param isBehindLastMisfit - samples that do not match matter more than those that do */
   constructor({ from, before }: SeqRange, fits: (received: readonly number[]) => boolean, isBehindLastMisfit: boolean) {
     this.#before = before;
     this.#fits = fits;
@@ -128,7 +128,7 @@ class Edge {
     return this.#low;
   }
 
-  /** They divide the range in equal parts. */
+  /** The samples divide the range into equal parts. */
   samples(count: number): readonly SeqRange[] {
     const width = this.#high - this.#low;
     const places = Array.from({ length: count }, (_, n) => this.#low + Math.floor((width * (n + 1)) / (count + 1)));
@@ -146,7 +146,7 @@ class Edge {
   }
 }
 
-/** The events that tell whether new events are out of order. */
+/** The events that show whether new events are out of order. */
 export function aroundNew(first: number, last: number): { readonly range: SeqRange; readonly limit: number } {
   return {
     range: { from: first - SAMPLE, before: Number.MAX_SAFE_INTEGER },

@@ -2,7 +2,7 @@ import { InboxOpenError, isError } from '../../../errors.ts';
 import { ownContext } from '../../../host/own-context.ts';
 
 export interface Connections {
-  /** Handlers' share, which leaves connections for deliveries, renewals and settlements. */
+  /** The share of handlers, which leaves connections for deliveries, renewals and settlements. */
   readonly share: LentShare;
   take(): Promise<PostgresConnection>;
   giveBack(connection: PostgresConnection, isBroken: boolean): void;
@@ -24,15 +24,15 @@ export type PostgresSource<Connection extends PostgresConnection = PostgresConne
 const MOST_CONNECTIONS = 12;
 /** The default of `pg`. */
 const USUAL_CONNECTIONS = 10;
-/** One for deliveries, one for renewals and settlements. */
+/** One for deliveries, and one for renewals and settlements. */
 const KEPT = 2;
 export const CONNECT_MS = 10_000;
-/** Detects that the other side of an idle connection is gone. */
+/** Detects that the other end of an idle connection is gone. */
 export const ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
 
 export function connectionsOf(source: PostgresSource): Connections {
   const { open, ...connections } = openerOf(source);
-  /** Sockets call back in the context that has opened them. */
+  /** Sockets call back in the context that opened them. */
   const inOwnContext = ownContext();
   const listeners = new WeakMap<PostgresConnection, (failure: Error) => void>();
   return {
@@ -51,7 +51,7 @@ export function connectionsOf(source: PostgresSource): Connections {
         return;
       }
       const listener = listeners.get(connection);
-      // A destroyed connection may fail once more while it ends; the pool listens to the others.
+      // A destroyed connection may fail once more before it ends; the pool listens to the others.
       if (listener !== undefined && !isBroken) connection.removeListener('error', listener);
       connection.release(isBroken);
     },
@@ -105,7 +105,7 @@ function sizeOf(pool: object): number {
   return typeof max === 'number' && max > 0 ? max : USUAL_CONNECTIONS;
 }
 
-/** Only here, because an application's pool may come from another copy of `pg`. */
+/** Only here, because the pool of an application may come from another copy of `pg`. */
 function ownPool(url: string): Opener {
   let opened: Promise<OwnPool> | undefined;
   const openPool = async (): Promise<OwnPool> => {
@@ -166,7 +166,7 @@ function missing(): InboxOpenError {
 /** This file, unless hookbox is part of a bundle. */
 const OWN_NAME = /\/driver\/connections\.[jt]s$/;
 
-/** Throws at start if `pg` is not installed. A bundle may contain `pg`, so there is no check. */
+/** Throws at start if `pg` is not installed. A bundle may contain `pg`, so a bundle skips this check. */
 export function assertDriver(here = import.meta.url): void {
   let why: unknown;
   try {
@@ -217,7 +217,7 @@ export class LentShare {
     return promise;
   }
 
-  /** The place goes to the caller that has waited longest. */
+  /** The caller that has waited longest gets the place. */
   #leave(): void {
     const [next] = this.#waiting;
     if (next === undefined || this.#taken > this.#most()) {

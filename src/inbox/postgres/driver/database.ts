@@ -4,14 +4,14 @@ import type { PostgresNotice } from './connections.ts';
 import { DatabaseFailure, DENIED } from './faults.ts';
 import type { Session, Sessions } from './session.ts';
 
-/** A process that is stopped during a transaction must not keep its locks. */
+/** A process that is suspended during a transaction must not keep its locks. */
 export const IDLE_TIMEOUT = `SET LOCAL idle_in_transaction_session_timeout = '15s'`;
 
 /** Turns durable commits on, but does not lower a setting that waits for standbys. Returns no row. */
 export const SYNCED = `SELECT WHERE CASE current_setting('synchronous_commit')
   WHEN 'off' THEN set_config('synchronous_commit', 'on', true) IS NULL ELSE false END`;
 
-/** To plan anew for each list of values takes longer than the statement. */
+/** Planning anew for each list of values takes longer than the statement. */
 export const KNOWN_PLANS = 'SET LOCAL plan_cache_mode = force_generic_plan';
 
 /** Lists may hold NULL, and texts are in UTF-8. */
@@ -44,8 +44,8 @@ export interface Asked<T> {
   readonly before?: (session: Session) => Promise<void>;
   readonly work: (session: Session) => Promise<T>;
   /**
-   * Finds out whether the transaction was committed, if COMMIT was not answered. Runs in a new transaction, which waits
-   * for the old one's rows.
+   * Finds out whether the transaction was committed, if COMMIT got no response. Runs in a new transaction, which waits
+   * for the rows of the old one.
    */
   readonly wasDone?: (session: Session) => Promise<{ readonly result: T } | undefined>;
 }
@@ -74,7 +74,7 @@ export class Database {
   }
 
   /**
-   * @throws InboxOpenError if there is no usable inbox, with a message that says what to change
+   * @throws InboxOpenError if the inbox cannot be used; the message says what to change
    * @throws DatabaseFailure if the transaction was not committed
    */
   transaction<T>({ before, work, wasDone }: Asked<T>): Promise<T> {
@@ -106,7 +106,7 @@ export class Database {
   /** With the settings of `transaction`. */
   read<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.alone(async (session) => {
-      // If BEGIN fails, the connection still has the statements of `work` to answer.
+      // If BEGIN fails, the connection still has to answer the statements of `work`.
       const [begun, read] = await Promise.allSettled([session.exec(BEGIN), work(session)]);
       if (begun.status === 'rejected') throw begun.reason;
       if (read.status === 'rejected') throw read.reason;
@@ -140,7 +140,7 @@ export class Database {
       return await work(session);
     } catch (failure) {
       const { fault, code } = failure instanceof DatabaseFailure ? failure : { fault: 'refused', code: null };
-      // Another user of the pool may have left a different role on the connection.
+      // Another user of the pool may have set another role on the connection.
       isBroken = fault === 'lost' || code === DENIED || !(await rolledBack(session));
       throw failure;
     } finally {
@@ -151,7 +151,7 @@ export class Database {
   /**
    * The caller ends its own transaction.
    *
-   * @param use - calls `spoil` so that the connection is not used again
+   * @param use - calls `spoil` to prevent further use of the connection
    * @param signal - ends the wait for the share
    */
   async lend<T>(use: (session: Session, spoil: () => void) => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -197,11 +197,11 @@ export class Database {
 const CANCELLED = '57014';
 
 /**
- * Postgres answers ROLLBACK if a statement has failed, and COMMIT even outside a transaction. A `pg` without
- * transaction status is trusted, because a check would take a round trip.
+ * Postgres answers ROLLBACK if a statement has failed, and COMMIT even outside a transaction. Without a transaction
+ * status, `pg` is trusted, because a check would need a round trip.
  *
  * If the wait of COMMIT for a standby is cancelled, COMMIT succeeds with a warning, and a fail-over loses its writes.
- * This counts as a lost answer too: the repeated transaction waits for the standby.
+ * So this counts as a lost response too: the repeated transaction waits for the standby.
  */
 export async function committed(session: Session): Promise<void> {
   const { connection } = session;
@@ -234,7 +234,7 @@ const UNSURE_MS = 10_000;
 const LOOK_MS = 50;
 
 /**
- * A transaction that must not be done twice. Postgres knows by its id whether it is committed.
+ * A transaction that must not run twice. Postgres can tell by its id whether it is committed.
  *
  * @param whileRunning - the result if Postgres is still running it after ten seconds; without it, this throws
  */
@@ -250,7 +250,7 @@ export function doneOnce<T>(
       tried = undefined;
       const result = await work(session);
       const row = await session.row<{ id: string | null }>('SELECT pg_current_xact_id_if_assigned()::text AS id');
-      // A transaction without an id has written no rows, and may be done again.
+      // A transaction without an id has written no rows, and may run again.
       const id = row?.id ?? null;
       if (id !== null) tried = { id, result };
       return result;
@@ -267,7 +267,7 @@ export function doneOnce<T>(
 }
 
 /**
- * Returns `committed`, `aborted`, or `null` if that was long ago. A server that has taken over may not know the id;
+ * Returns `committed`, `aborted`, or `null` if that was long ago. After a fail-over, the server may not know the id;
  * such an id is later than its own.
  */
 export async function endOf(session: Session, id: string): Promise<string | null> {

@@ -32,12 +32,12 @@ export class DatabaseFailure extends Error {
   }
 }
 
-/** Serialization, deadlock, a lock that was not free, and a unique index where two transactions met. */
+/** Serialization, deadlock, a lock that was taken, and two transactions that collide in a unique index. */
 const AGAIN = new Set(['40001', '40P01', '55P03', '23505']);
 const UNPREPARED = new Set(['26000', '42P05']);
 /**
- * A server that ends, starts, is a standby, has no connection left, or has reached a time-out; or a connection left in
- * a transaction.
+ * A server that stops, starts, is a standby, has no connection left, or has reached a time-out; or a connection left
+ * in a transaction.
  */
 const LOST = /^(08...|57...|53300|0A000|25001|25006|25P02|25P03|25P04)$/;
 /** Node's codes for sockets, such as `EPIPE`, may have five letters too. */
@@ -65,7 +65,7 @@ function textIn(cause: unknown, field: string): string | undefined {
 }
 
 function faultOf(code: string | null): Fault {
-  // `pg` reports an ended connection without a code, and Node with codes of its own.
+  // `pg` reports an ended connection without a code, and Node with its codes.
   if (code === null || !SQLSTATE.test(code) || LOST.test(code)) return 'lost';
   if (AGAIN.has(code)) return 'again';
   return UNPREPARED.has(code) ? 'unprepared' : 'refused';
@@ -78,12 +78,12 @@ function takenNumber(cause: unknown, code: string | null): Sequence | undefined 
   return sequenceOfKey(tablesIn(schema), constraint);
 }
 
-/** Codes whose messages quote no value of a query. */
+/** Codes whose messages contain no value of a query. */
 const PLAIN = /^(08|0A|25|26|28|3D|3F|40|42|53|55|57)/;
 const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
 
 function safeMessage(message: string, code: string | null, isLogin: boolean): string {
-  // The parts of such a URL are mixed up, so the message quotes none.
+  // The parts of such a URL are mixed up, so the message contains none.
   if (code === 'ERR_INVALID_URL' || message === 'URI malformed') return `the Postgres URL is invalid. ${TO_BE_ESCAPED}`;
   if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres failed';
   if (!SQLSTATE.test(code)) return `the connection to Postgres failed (${code})`;

@@ -19,13 +19,13 @@ export interface LentConnection {
 type Given = readonly unknown[];
 type Callback = (failure: unknown, result?: unknown) => void;
 
-/** ORMs call these at the end of their own transaction. hookbox itself returns the connection. */
+/** ORMs call these at the end of their transaction. hookbox itself returns the connection. */
 const GIVES_BACK = new Set<PropertyKey>(['release', 'end']);
 
 /** The server has ended the connection, also by a time-out. */
 const ENDED = /^(08...|57P0.|25P03|25P04)$/;
 
-/** Calls reach the connection itself, because `pg` writes to `this`. */
+/** Calls run on the connection itself, because `pg` writes to `this`. */
 export function lent(connection: PostgresConnection): LentConnection {
   const nested = new NestedTransactions();
   let isOver = false;
@@ -128,7 +128,7 @@ function textOf(statement: unknown): string | null {
   return typeof cursor === 'object' ? textOf(cursor) : null;
 }
 
-/** Without parameters, it may hold several statements. */
+/** Without parameters, it may contain several statements. */
 function isBare([statement, values]: Given): boolean {
   const own: unknown =
     typeof statement === 'object' && statement !== null ? Reflect.get(statement, 'values') : undefined;
@@ -147,7 +147,7 @@ function callbackOf(given: Given): Callback | null {
   return callback === undefined ? null : (callback as Callback); // as `pg` calls it
 }
 
-/** As `pg` rejects a query before it sends it. An unawaited promise does not end the process. */
+/** Rejects as `pg` does before it sends a query. An unawaited promise does not end the process. */
 function refused(why: TransactionError, statement: unknown, callback: Callback | null, connection: unknown): unknown {
   if (callback !== null) {
     queueMicrotask(() => callback(why));

@@ -18,7 +18,7 @@ export class NestedTransactions {
   readonly #neverBegun = new Set<number>();
 
   /**
-   * @param isBare - the text has no parameters, so that it may hold several statements
+   * @param isBare - the text has no parameters, so it may contain several statements
    * @returns the text to send instead; `null` for the text itself; an error if the text must not be sent
    */
   changed(text: string, isBare: boolean): Changed | TransactionError | null {
@@ -102,7 +102,7 @@ interface ControlStatement {
 
 const MAY_CONTROL = /\b(?:begin|start|commit|end|rollback|abort|prepare)\b/i;
 
-/** Leaves out savepoints. `of`: the number of all statements. */
+/** Excludes savepoints. `of`: the number of all statements. */
 function controlStatements(text: string): {
   readonly controls: readonly ControlStatement[];
   readonly of: number;
@@ -159,7 +159,7 @@ function statementsOf(text: string): readonly Statement[] {
   let from = -1;
   let to = 0;
   let parentheses = 0;
-  /** depth in BEGIN ATOMIC … END of a function, where CASE has an END too */
+  /** the depth in BEGIN ATOMIC … END of a function, where CASE also has an END */
   let blocks = 0;
   const end = (): void => {
     if (from !== -1) statements.push({ words, from, to });

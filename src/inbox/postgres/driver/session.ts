@@ -14,7 +14,7 @@ interface Preparing {
 /** A pipelining `pg` awaits its queries before it ends: this long beyond hookbox's own limit. */
 const CUT_OFF_MS = 1_000;
 
-/** Statements run in order, and several may be waiting for their answers. */
+/** Statements run in order, and several may be waiting for their responses. */
 export class Session {
   readonly connection: PostgresConnection;
   readonly #preparing: Preparing;
@@ -22,14 +22,14 @@ export class Session {
   #unansweredAt: number | null = null;
   #over: Promise<unknown> = Promise.resolve();
 
-  /** @param answerMs - without an answer in this time, the connection counts as lost */
+  /** @param answerMs - after this time without a response, the connection counts as lost */
   constructor(connection: PostgresConnection, preparing: Preparing, answerMs: number) {
     this.connection = connection;
     this.#preparing = preparing;
     this.#answerMs = answerMs;
   }
 
-  /** When an unanswered statement was sent. The connection must not be used any more. */
+  /** The time at which an unanswered statement was sent. The connection must not be used again. */
   get unansweredAt(): number | null {
     return this.#unansweredAt;
   }
@@ -182,7 +182,7 @@ export class Sessions {
     for (;;) {
       const connection = await this.#connection(signal);
       if ((this.#heardAt.get(connection) ?? Infinity) >= this.#silentAt) return connection;
-      // `pg` destroys a connection with a query in progress; on an idle one it would wait for a goodbye.
+      // `pg` destroys a connection with a query in progress. On an idle one, it would wait for the end of the session.
       connection.query({ text: 'SELECT 1', query_timeout: 1 }).catch(() => {});
       this.connections.giveBack(connection, true);
     }
@@ -219,28 +219,28 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
 }
 
 /**
- * Postgres has no U+0000 in texts, but ids, types and errors may. It is written as U+0001 and a digit, and so is U+0001 itself,
+ * Texts in Postgres cannot contain U+0000, but ids, types and errors may. U+0000 is written as U+0001 and a digit, and so is U+0001,
  * so that different texts stay different and, byte by byte, in order.
  */
 function toText(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- that is what it is about
+  // oxlint-disable-next-line no-control-regex -- control characters are the subject
   return /[\0\u0001]/.test(text) ? text.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010') : text;
 }
 
 function fromText(text: string): string {
   if (!text.includes('\u0001')) return text;
-  // oxlint-disable-next-line no-control-regex -- that is what it is about
+  // oxlint-disable-next-line no-control-regex -- control characters are the subject
   return text.replaceAll(/\u0001([01])/g, (_, digit: string) => (digit === '0' ? '\0' : '\u0001'));
 }
 
-/** A parameter as it is sent, alone or in an array: a text as `toText` writes it, and bytes as `pg` knows them. */
+/** A parameter in the form that is sent, alone or in an array: a text from `toText`, and bytes as `pg` expects them. */
 export function toParameter(value: unknown): unknown {
   if (typeof value === 'string') return toText(value);
   if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   return Array.isArray(value) ? value.map(toParameter) : value;
 }
 
-/** JSON that Postgres has made of columns with such texts. */
+/** JSON that Postgres has created from columns with such texts. */
 export function fromJson(json: string): unknown {
   return JSON.parse(json, (_, value: unknown) => (typeof value === 'string' ? fromText(value) : value));
 }
@@ -249,7 +249,7 @@ const BOOL = 16;
 const BYTEA = 17;
 const INTEGERS = new Set([20, 21, 23, 26]);
 
-/** Reads columns, however the application has set up its `pg`. Integers become numbers, as all of them are safe. */
+/** Reads columns, whatever the application's settings of `pg`. Integers become numbers, as all of them are safe. */
 const types = {
   getTypeParser(oid: number): (text: string) => unknown {
     if (INTEGERS.has(oid)) return Number;
@@ -260,21 +260,21 @@ const types = {
 
 function bytesOf(text: string): Buffer {
   if (text.startsWith('\\x')) return Buffer.from(text.slice(2), 'hex');
-  // With bytea_output = escape, all but printable ASCII is octal.
+  // With bytea_output = escape, all bytes except printable ASCII are octal.
   const latin = text.replaceAll(/\\(\\|[0-7]{3})/g, (_, code: string) =>
     code === '\\' ? '\\' : String.fromCharCode(Number.parseInt(code, 8)),
   );
   return Buffer.from(latin, 'latin1');
 }
 
-/** How long deliveries, claims and settlements wait for an answer. */
+/** How long deliveries, claims and settlements wait for a response. */
 export const ANSWER_MS = 10_000;
-/** Operators' statements may go through millions of rows. */
+/** Statements of operators may read millions of rows. */
 export const OPERATORS_MS = 120_000;
 /** A migration may build an index on all events. */
 export const MIGRATION_MS = 3_600_000;
 
-/** The answer, or `LATE`: only the time shows that a connection is silent. */
+/** The response, or `LATE`: only the time shows that a connection is silent. */
 async function answerOf<T>(work: Promise<T>, withinMs: number): Promise<T | typeof LATE> {
   const deadline = startDeadline(withinMs);
   try {

@@ -83,8 +83,8 @@ export function keyOf({ endpoint, id }: EventKey): string {
 const AHEAD = 'endpoint, type, entity_key, created_ms, created_ns, place';
 
 /**
- * The facts that decide what must run before each new event. Locks the free slots of the events. Returns `undefined`
- * for an event whose slot another transaction holds, because that transaction may change the answer.
+ * The facts that decide which events must run before each new event. Locks the free slots of the events. Returns `undefined`
+ * for an event whose slot another transaction holds, because that transaction may change the result.
  */
 export async function readAhead(
   { session, t, locks }: Pick<Transaction, 'session' | 't' | 'locks'>,
@@ -92,7 +92,7 @@ export async function readAhead(
 ): Promise<readonly (Ahead | undefined)[]> {
   const slots = events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id));
   const same = (column: string): string => `${column} = given.entity_key AND endpoint = given.endpoint`;
-  // Postgres reads after it has taken the locks: a statement does not see commits after its begin.
+  // Postgres must read after it has locked: a statement does not see commits after its start.
   const [held, rows] = await Promise.all([
     locks.takeFree(slots),
     session.rows<Pick<Ahead, 'isPaused' | 'isEntityBusy' | 'isSuperseded' | 'latest'>>(

@@ -16,7 +16,7 @@ import { READY, readyEndpoints } from './due-events.ts';
 import { holding } from './entity-queue.ts';
 import type { Reading, Transaction } from './transaction.ts';
 
-/** Types are the sender's text, so any number may exist. */
+/** Types are texts of the sender, so their number has no limit. */
 const TYPES = 200;
 
 const IGNORED = "state = 'ignored'";
@@ -47,7 +47,7 @@ export async function noteProcessor(
        ON CONFLICT (name) DO UPDATE SET started_ms = excluded.started_ms, seen_ms = excluded.seen_ms`,
       [name, JSON.stringify(endpoints), JSON.stringify(types), startedAt, seenAt],
     ),
-    // Another machine may do the same now; the later one finds nothing left.
+    // Another machine may do the same now; the later one finds nothing to do.
     session.run(
       `DELETE FROM ${t.processors} WHERE name = ANY(ARRAY(
          SELECT name FROM ${t.processors} WHERE seen_ms <= $1 FOR UPDATE SKIP LOCKED))`,
@@ -64,7 +64,7 @@ export async function processorsAfter({ session, t }: Reading, since: number): P
   );
   return rows.map((row) => ({
     ...row,
-    endpoints: JSON.parse(row.endpoints) as Scope['endpoints'], // as it was written
+    endpoints: JSON.parse(row.endpoints) as Scope['endpoints'], // as stored
     types: JSON.parse(row.types) as Scope['types'],
   }));
 }
@@ -96,7 +96,7 @@ export async function parkedAfter(
   return rows;
 }
 
-/** Leaves out endpoints at which a processor has handled every type since `gone`. */
+/** Excludes endpoints at which a processor has handled every type since `gone`. */
 export async function readyTypes(
   reading: Reading,
   endpoints: Scope['endpoints'],
@@ -128,7 +128,7 @@ export async function readyTypes(
   );
 }
 
-/** Leaves out events whose slots other transactions hold. */
+/** Excludes events whose slots other transactions hold. */
 export async function waitingOf(
   { session, t, locks }: Transaction,
   types: readonly ReadyType[],
@@ -216,7 +216,7 @@ export function ignoredTypes(
   { endpoints, types }: Scope,
   since: number,
 ): Promise<readonly TypeTotal[]> {
-  // Looks named types up by name, because any number of others may exist.
+  // Looks named types up by name, because the number of others has no limit.
   const isNamed = endpoints !== '*' && types !== '*';
   const named = `
     WITH named AS (

@@ -54,7 +54,7 @@ export async function applyChanges(transaction: Transaction, changes: readonly C
     ...of('lease renewed').map(({ lease, until }) => moves.renew([lease], until, false)),
     ...of('attempts begun').map(({ rate }) => rateWrite(t.rates, rate)),
     ...of('late error').map((change) => lateError(t, change)),
-    // By itself, because it has a WITH.
+    // A separate statement, because it has a WITH.
     moves.toDead(
       ended.flatMap(({ event: { seq }, ending, now }) =>
         ending.state === 'dead' ? [{ ...ending, seq, dead_reason: ending.deadReason, settled_ms: now }] : [],
@@ -134,7 +134,7 @@ function attempts(t: Tables, ended: readonly Ended[]): Write {
   };
 }
 
-/** The handler may still ask for the mark after a crash. */
+/** The handler may still check the mark after a crash. */
 function endedEffects(t: Tables, ended: readonly Ended[]): Write {
   const marked = ended.filter(({ event, foundBy }) => event.hasEffect && foundBy === undefined);
   return {

@@ -16,7 +16,7 @@ import type { Reading, Transaction } from './transaction.ts';
 
 export const READY = 'lease_until_ms IS NULL AND NOT parked';
 
-/** A claim looks at most this often, and this far, past events that others have locked. */
+/** A claim searches at most this often, and this far, past events that others have locked. */
 const MOST_LOOKS = 8;
 const DEEPEST = 1_000;
 
@@ -92,7 +92,7 @@ async function sourcesOf(
   };
 }
 
-/** For every type, returns those of which an event is ready. */
+/** For every type, returns those with a ready event. */
 export async function lanesOf(
   reading: Reading,
   endpoints: readonly string[],

@@ -5,8 +5,8 @@ import type { Reading } from './transaction.ts';
 const OF_LANES = 'endpoint = ANY($1::text[]) AND type = ANY($2::text[])';
 
 /**
- * Two claims of a type count its attempts one after the other. The locks are taken in one order, after those of slots:
- * a claim that has them does not wait any more.
+ * Two claims of a type count its attempts one after the other. The locks are taken in one order, after those of slots,
+ * so a claim that has them does not wait again.
  */
 export async function lockedRates(reading: Reading, asked: RatesAsked): Promise<readonly StoredRate[]> {
   const { session, t } = reading;

@@ -43,7 +43,7 @@ export async function toPending(transaction: Transaction, reruns: readonly Rerun
   for (const { event } of named) await index.add({ session, t }, event.seq);
 }
 
-/** Leaves out events that another transaction prunes. One search of an index for each endpoint. */
+/** Excludes events that another transaction prunes. One index search per endpoint. */
 export async function prunable(
   { session, t }: Reading,
   endpoints: Scope['endpoints'],
@@ -70,7 +70,7 @@ export async function prunable(
   return found;
 }
 
-/** These tables know which processed events have a body, and since when. */
+/** These tables show which processed events have a body, and since when. */
 export function prunableIn(t: Tables): readonly (readonly [table: string, time: string])[] {
   return [
     [t.attempts, 'ended_ms'],

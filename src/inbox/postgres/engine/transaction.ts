@@ -99,7 +99,7 @@ export function locksOf(session: Session, t: Tables) {
   async function take(slots: readonly number[]): Promise<boolean> {
     const wanted = missing(slots);
     if (wanted.length > 0) note(await session.rows(named, [wanted]));
-    // A missing row locks out no transaction.
+    // A missing row does not lock another transaction out.
     if (missing(wanted).length > 0) throw new InboxUnavailableError('FAILED', GONE);
     return wanted.length > 0;
   }
@@ -116,7 +116,7 @@ export function locksOf(session: Session, t: Tables) {
     take,
     holds: (slot: number) => held.has(slot),
     all: () => [...held],
-    /** Notes slots that another statement has locked. */
+    /** Records slots that another statement has locked. */
     note,
     /** Does not wait. Returns all slots that are held. */
     async takeFree(slots: readonly number[]): Promise<ReadonlySet<number>> {
@@ -136,9 +136,9 @@ export function locksOf(session: Session, t: Tables) {
   };
 }
 
-/** Other transactions wait for the slots meanwhile. */
+/** Other transactions wait for these slots. */
 const SLICE_MS = 100;
-/** On a slow machine too, a transaction works on this many events. */
+/** Even on a slow machine, a transaction handles this many events. */
 const LEAST = 50;
 
 export function timeSlice(): TimeSlice {

@@ -11,7 +11,7 @@ export const NEWEST = newestOf(migrations);
 /** One of several processes migrates, and the others find it done. */
 const LOCK = 5_417_090_261;
 const LOCK_TIMEOUT_MS = 10_000;
-/** A migration that waits for a table delays all later statements on it. */
+/** A migration that waits for a table delays all later statements on this table. */
 const TABLE_TIMEOUT_MS = 1_500;
 const AGAIN_MS = 2_000;
 
@@ -61,7 +61,7 @@ export async function migrate(
   steps: readonly Migration[] = migrations,
 ): Promise<void> {
   for (let isDone = false; !isDone;) {
-    // Postgres gives up first.
+    // Postgres cancels first.
     await session.exec(`${BEGIN}; ${TAKE_LOCK}`, 2 * LOCK_TIMEOUT_MS);
     const missing = await missingMigrations(session, { schema, tables }, steps);
     if (missing === null) {
@@ -91,7 +91,7 @@ async function made(session: Session, statements: string): Promise<void> {
 }
 
 /**
- * The SQL of `migrate`, to read.
+ * The SQL of `migrate`, for a reader.
  *
  * @param missing - `null` without an inbox or a server
  */
@@ -114,7 +114,7 @@ function createMigrations(tables: Tables): string {
 
 function statementsOf({ version, name, needs, sql }: Migration, tables: Tables): string {
   const line = `INSERT INTO ${tables.migrations} (version, name, needs) VALUES (${version}, ${literal(name)}, ${needs});`;
-  // The code indents it as deep.
+  // The code indents it to this depth.
   return `${sql(tables).replaceAll(/^ {4}/gm, '').trim()}\n${line}`;
 }
 

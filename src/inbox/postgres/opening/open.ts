@@ -36,7 +36,7 @@ export function openSchema(
   });
 }
 
-/** Whether the server keeps commits is for processes that store deliveries. */
+/** Only processes that store deliveries need to know whether the server keeps commits. */
 export function lookAtSchema(session: Session, place: Place): Promise<readonly Migration[] | null> {
   return refusing(session, { ...place, ephemeral: true }, async (missing) => missing);
 }
@@ -93,7 +93,7 @@ async function refusalOf(
   }
 }
 
-/** The catalogue knows the missing right, but the message of Postgres does not. */
+/** The catalogue shows the missing right, but the message of Postgres does not. */
 async function toBeGranted(session: Session, schema: string, role: string): Promise<string> {
   await session.exec('ROLLBACK');
   const missing = missingRight(await askedRights(session, schema), schema);
@@ -144,7 +144,7 @@ export async function onServer<T>(url: string, work: (session: Session) => Promi
   const nothing = async (): Promise<void> => {};
   const opening = {
     open: nothing,
-    // The caller does not know that the URL means another place.
+    // The caller does not know that the URL leads elsewhere.
     refusalOf: (failure: DatabaseFailure) => connectionRefusal(failure, isMisread(url) ? placeOf(url) : null),
   };
   const sessions = new Sessions(connectionsOf(url), { named: false }, opening, ANSWER_MS);

@@ -4,7 +4,7 @@ import { SLOTS, type Tables } from '../sql/tables.ts';
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** the oldest version that a process must know to use the schema */
+  /** the oldest version of hookbox's schema support that can use this schema */
   readonly needs: number;
   readonly sql: (tables: Tables) => string;
 }

@@ -48,7 +48,7 @@ export function versionText(version: number): string {
   return `${Math.floor(version / 10_000)}.${version % 10_000}`;
 }
 
-/** Everything that is wrong with a server, the worst first. */
+/** All faults of a server, the worst first. */
 export function faultsOf(server: Server): readonly ServerFault[] {
   const { version, encoding } = server;
   const faults: readonly (ServerFault & { readonly isThere: boolean })[] = [
@@ -172,7 +172,7 @@ interface TableFaultsRow {
   readonly rule: string | null;
 }
 
-/** Whether policies show every row to this role. A test row would not tell, because a policy may depend on values. */
+/** Whether policies show every row to this role. A test row would not prove it, because a policy may depend on values. */
 const OPEN = `(
   SELECT bool_and(EXISTS (
     SELECT 1 FROM applied WHERE polpermissive AND polcmd IN (kind, '*') AND (kind = 'a' OR read = 'true')
@@ -199,7 +199,7 @@ const TABLE_FAULTS = `
   WHERE nspname = $1 AND relkind IN ('r', 'p') AND relname::text = ANY($2::text[])
   ORDER BY relname`;
 
-/** Leaves out missing tables. */
+/** Excludes missing tables. */
 export async function tableFaults(session: Session, schema: string): Promise<readonly TableFault[]> {
   const rows = await session.rows<TableFaultsRow>(TABLE_FAULTS, [schema, [...tableNames]]);
   return rows.flatMap((row) => faultsOfTable(row, schema));
@@ -264,7 +264,7 @@ export async function missingRows(session: Session, { schema, tables: t }: Place
 /**
  * After a restore or replication without sequences, the next event fails, or gets a number between others.
  *
- * @returns `null` for a role that may not look
+ * @returns `null` for a role without the right to look
  */
 export async function sequenceFaults(
   session: Session,

@@ -66,7 +66,7 @@ const HANDLED = `
   ${ofPlace('attempts')} AS begun, ${ofPlace('failures')} AS failures, ${ofPlace('crashes')} AS crashes,
   ${ofPlace('trigger')} AS trigger, shelf.fingerprint, queue.yields`;
 
-/** Only its attempts tell how a processed event went. */
+/** Only its attempts show how a processed event ended. */
 function ofLastAttempt(t: Tables, column: string): string {
   return `(SELECT ${column} FROM ${t.attempts} WHERE seq = events.seq ORDER BY number DESC LIMIT 1)`;
 }
@@ -92,12 +92,12 @@ export function rowsIn(session: Session): Reader['rows'] {
 
 export interface Access {
   readonly store: Store;
-  /** Failures are those of the contract. */
+  /** Failures are errors of the contract. */
   readonly ask: <T>(work: () => Promise<T>) => Promise<T>;
   readonly notify: () => void;
 }
 
-/** As its index has it. */
+/** In the form of its index. */
 const PRINT = 'coalesce(fingerprint, dead_reason)';
-/** As an index has them; every group has a name. */
+/** In the form of an index; every group has a name. */
 export const DEAD_WITH_BODIES = `state = 'dead' AND NOT pruned AND ${PRINT} > ''`;

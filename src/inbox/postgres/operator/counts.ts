@@ -22,7 +22,7 @@ const REJECTED = `${KIND}, count, at_ms, place` as const;
 
 const RETRYING = 'lease_until_ms IS NULL AND failures > 0';
 
-/** True of every row. Without it, Postgres may sort the index of types. */
+/** True for every row. Without it, Postgres may sort the index of types. */
 const BY_DUE = `due_ms + 0 <= ${Number.MAX_SAFE_INTEGER} AND slot >= 0`;
 
 export function countEngine(access: Access): CountEngine {
@@ -89,7 +89,7 @@ async function coarsen({ store: { database, t, time }, ask }: Access, before: nu
       return before + minutesApart(time);
     }),
   );
-  /** Postgres may not have vacuumed the rows before yet. */
+  /** Postgres may not have vacuumed the earlier rows yet. */
   const reached = new Map<CountMove, number>();
   await coarsenInSteps(until, async (move, until) => {
     const message = inOneTransaction(moveSome(t, move, { from: reached.get(move) ?? null, until }));
@@ -152,7 +152,7 @@ function mergedRejections(t: Tables): readonly string[] {
   ];
 }
 
-/** Postgres gives up before the connection counts as silent. */
+/** Postgres cancels before the connection counts as silent. */
 const ANSWER_MS = PING_LIMIT_MS + 500;
 
 /** A rollback would write nothing to the disk. Locks the tables as a delivery does. */

@@ -2,10 +2,10 @@ import type { DatabaseFault } from '../../contract.ts';
 import { fromJson, type Session } from '../driver/session.ts';
 import { literal, quoted, tableNames } from '../sql/tables.ts';
 
-/** A transaction counts as old after so many others, or after an hour. */
+/** A transaction counts as old after this many others, or after an hour. */
 const OLD_TRANSACTIONS = 100_000;
 const OLD_SECONDS = 3_600;
-/** Autovacuum removes far fewer. */
+/** Autovacuum removes rows long before this number. */
 const MANY_DEAD = 100_000;
 const NEARLY_ALL = 0.9;
 const NAMED = 3;
@@ -64,7 +64,7 @@ const STATE = `
      WHERE age >= ${OLD_TRANSACTIONS} OR age >= 0 AND seconds >= ${OLD_SECONDS})::text AS old,
     (SELECT json_agg(tables) FROM (${TABLES}) AS tables)::text AS tables`;
 
-/** What makes Postgres slow or unreachable for the inbox, although each setting works. */
+/** Causes that make Postgres slow or unreachable for the inbox, although each setting is valid. */
 export async function databaseFaults(session: Session, schema: string): Promise<readonly DatabaseFault[]> {
   const row = await session.row<StateRow>(STATE, [schema, [...tableNames]]);
   if (row === undefined) return [];

@@ -19,12 +19,12 @@ export function postgresOperations(access: Access, schema: string): Operations {
       search: {
         indexNew: (limit, upTo, signal) => ask(() => indexNew(database.until(signal), t, limit, upTo)),
         indexes: (reader) => searchIndexes(reader, t),
-        // A statement does not keep others from a processor.
+        // A statement does not block a processor.
         groupsAtOnce: { counted: 100, shown: 200 },
       },
       waits: waits(access, tables),
       pruning: pruningEngine(t),
-      // Numbers are given before the commit, and the log is the whole server's.
+      // Numbers are assigned before the commit, and the log belongs to the whole server.
       erasing: { notesInOrder: false, emptyLog: async () => null },
       erasingTables: tables,
       counts: countEngine(access),

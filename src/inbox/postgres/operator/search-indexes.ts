@@ -71,7 +71,7 @@ function died(t: Tables): string {
   ORDER BY died.settled_ms DESC, died.seq DESC LIMIT $4`;
 }
 
-/** As `shelf_by_state` has it. */
+/** In the form of `shelf_by_state`. */
 export function onShelf(state: PutAwayState): string {
   return `state || '' = '${state}'`;
 }

@@ -25,7 +25,7 @@ export function contentColumns({ type, created, entity }: Pick<IncomingEvent, 't
   };
 }
 
-/** Another program deleted the row of its place. */
+/** Another program deleted the row of its state. */
 export const LOST = 'queue.seq IS NULL AND shelf.seq IS NULL AND proved.seq IS NULL';
 
 export const LOST_REASON =
@@ -52,7 +52,7 @@ export function joined(t: Tables): string {
 }
 
 /**
- * For `STATE`. An attempt or an import proves that an event was processed, until a rerun takes that back. A tombstone
+ * For `STATE`. An attempt or an import proves that an event was processed, until a rerun cancels this proof. A tombstone
  * has no
  * such attempts, and is never handled again.
  */
@@ -84,7 +84,7 @@ export function timesIn(text: string | null): Times | null {
   return text === null ? null : (JSON.parse(text) as Times);
 }
 
-/** One statement, so all rows are of one moment. */
+/** One statement, so all rows are from one moment. */
 export function selectStored(t: Tables, where: string): string {
   return `
     SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,

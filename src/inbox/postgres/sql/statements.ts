@@ -6,7 +6,7 @@ import { rowOf, toKey, type Tables } from './tables.ts';
 
 export type Write = Required<Statement>;
 
-/** Columns that end with `_ms` are `bigint`, and all others `text`. */
+/** Columns that end with `_ms` are `bigint`, and all others are `text`. */
 const TYPES: Readonly<Record<string, readonly string[]>> = {
   bigint: ['seq', 'attempt', 'fence', 'claim', 'found_by', 'count', 'bytes'],
   integer: ['created_ns', 'number', 'attempts', 'attempt_limit', 'failures', 'crashes', 'failed', 'crashed'],
@@ -57,7 +57,7 @@ export function hasRows({ values: [first] }: Write): boolean {
 }
 
 /**
- * In one round trip. No statement may need another one's rows, change the same row, or have a write in its own WITH.
+ * In one round trip. No statement may need the rows of another, change the same row, or have a write in its WITH.
  */
 export async function writeTogether(session: Session, writes: readonly Write[]): Promise<void> {
   const some = writes.filter(hasRows);

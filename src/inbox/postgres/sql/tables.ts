@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../../../errors.ts';
 
-/** By full names, whatever the `search_path` is. */
+/** Full names, whatever the `search_path` is. */
 export type Tables = Readonly<Record<TableName, string>>;
 
 export const tableNames = [
@@ -64,7 +64,7 @@ const HASHED = '\u0001h';
 const HASH = /^\u0001h[\w-]{43}$/;
 
 /**
- * The text, or the hash of a long text. A sender's text that looks like a hash shares a queue, and does nothing worse.
+ * The text, or the hash of a long text. A sender's text that looks like a hash only shares a queue.
  */
 export function toKey(text: string): string {
   if (isHash(text)) return text; // of a row, on its way back
@@ -86,7 +86,7 @@ export function keyOrNull(text: string | null): string | null {
  */
 export const SLOTS = 4_096;
 
-/** The slot of its entity, or one of its own. */
+/** The slot of its entity, or a slot for this event alone. */
 export function slotOf(endpoint: string, entity: string | null, id: string): number {
   return entity === null ? hash(`${endpoint}\0\0${id}`) : hash(`${endpoint}\0${entity}`);
 }
@@ -120,7 +120,7 @@ const NUMBERED: Partial<Record<TableName, string>> = {
   marks: 'seq',
 };
 
-/** Events' numbers are never given twice. */
+/** Numbers of events are never reused. */
 const OF_EVENTS = ['events', 'queue', 'shelf', 'attempts', 'imported'] as const;
 
 export interface Sequence {
@@ -147,7 +147,7 @@ export function mayLook({ name }: Sequence): string {
   return `(${['SELECT', 'USAGE'].map((right) => `has_sequence_privilege(${name}, '${right}')`).join(' OR ')})`;
 }
 
-/** NULL if there was none, or if this role may not look. */
+/** NULL without one, or if this role has no right to look. */
 export function lastNumber(sequence: Sequence): string {
   return `CASE WHEN ${mayLook(sequence)} THEN pg_sequence_last_value(${sequence.name}::regclass) END`;
 }

@@ -15,7 +15,7 @@ import { statement } from '../sql/statement.ts';
 import { indexNew } from './clock.ts';
 import { holdingTypesOf, pausesOf, readyEndpoints } from './entity-queue.ts';
 
-/** Senders choose the types, so any number may exist. */
+/** Senders choose the types, so their number has no limit. */
 const TYPES = 200;
 
 const UNHANDLED = "state = 'ignored' AND body IS NOT NULL";
@@ -41,7 +41,7 @@ export function announcements(statements: NamedStatements): Announcements {
     processorsAfter: (since) =>
       queue.processorsAfter.all(since).map((row) => ({
         name: row.name,
-        endpoints: JSON.parse(row.endpoints) as Scope['endpoints'], // as `noteProcessor` wrote it
+        endpoints: JSON.parse(row.endpoints) as Scope['endpoints'], // as `noteProcessor` stored it
         types: JSON.parse(row.types) as Scope['types'],
         startedAt: row.started_ms,
         seenAt: row.seen_ms,
@@ -145,7 +145,7 @@ const NAMED_TYPES = `
     SELECT endpoints.value, types.value FROM json_each(:endpoints) AS endpoints CROSS JOIN json_each(:types) AS types
   )`;
 
-/** Looks named types up by name, because any number of others may exist. */
+/** Looks named types up by name, because the number of others has no limit. */
 function ignoredOf({ endpoints, types }: Scope): string {
   return `
     WITH RECURSIVE ${endpoints !== '*' && types !== '*' ? NAMED_TYPES : distinctTypes(UNHANDLED, TYPES)}

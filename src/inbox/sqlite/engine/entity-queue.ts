@@ -25,7 +25,7 @@ export function holdingTypesOf(
   };
 }
 
-/** The first pending event that holds back others: in most cases simply the first one. */
+/** The first pending event that holds back others: in most cases the first one. */
 export function frontOf(
   statements: NamedStatements,
   { entity, endpoint }: Queue,

@@ -234,7 +234,7 @@ function write(database: SqliteDatabase, { text, values }: { text: string; value
   statement(database, text).run(Object.fromEntries(values.map((value, at) => [at + 1, value])));
 }
 
-/** One search of an index for each endpoint and type. */
+/** One index search per endpoint and type. */
 function dueRows(
   statements: NamedStatements,
   { endpoints, types, except, now, includeSuspects, limit, closed }: DueAsked,
@@ -254,7 +254,7 @@ function dueRows(
   });
 }
 
-/** Each type costs one step through the index, so a backlog of the types that are left out is not read. */
+/** Each type costs one step through the index, so a backlog of excluded types is not read. */
 function readyTypesBut({ queue }: NamedStatements, endpoint: string, except: readonly string[]): readonly string[] {
   const types: string[] = [];
   for (let from = ''; ;) {

@@ -8,13 +8,13 @@ import { fileOf, type SqliteDatabase } from './database.ts';
  * (docs/benchmarks.md).
  */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
-/** Nearly every commit would copy a shorter log. */
+/** A shorter log would be copied by nearly every commit. */
 const LEAST_PAGES = 100;
 /** The file may need as much space again, while commits continue. */
 const SHARE_OF_DISK = 1 / 4;
-/** A longer log is cut after its checkpoint. */
+/** A longer log is truncated after its checkpoint. */
 const KEPT = 2;
-/** The writer needs as long for this as for a few commits. */
+/** Copying this much takes the writer as long as a few commits. */
 const LITTLE = 1 / 16;
 
 /** Whether a connection's commits copy a long log into the file. */
@@ -39,8 +39,8 @@ interface Log {
 }
 
 /**
- * Copies the log, except pages that a reader uses. The commit after a whole copy begins the log anew. FULL keeps other
- * connections from writing; NOOP only looks.
+ * Copies the log, except pages that a reader uses. The commit after a complete copy restarts the log. FULL keeps other
+ * connections from writing; NOOP only checks.
  */
 export function checkpoint(database: SqliteDatabase, mode: 'NOOP' | 'PASSIVE' | 'FULL' = 'PASSIVE'): Log {
   const [{ busy, log, checkpointed }] = database.pragma(`wal_checkpoint(${mode})`) as [Record<string, number>];
@@ -50,7 +50,7 @@ export function checkpoint(database: SqliteDatabase, mode: 'NOOP' | 'PASSIVE' | 
 /**
  * Copies the log while the writer commits, until little is left. `false` while others prevent this.
  *
- * @param sync - syncs the file, because SQLite does not if the log grows meanwhile; the writer would have to sync all
+ * @param sync - syncs the file, because SQLite does not if the log grows in that time; the writer would have to sync all
  * pages
  */
 export function copyMostOfLog(database: SqliteDatabase, sync: () => void): boolean {
@@ -75,7 +75,7 @@ function logBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** A sandbox may not tell, and the disk then counts as large. */
+/** A sandbox may hide the size. The disk then counts as large. */
 function freeBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder);
@@ -91,7 +91,7 @@ const AGAIN = 1 / 8;
 /**
  * The writer asks the checkpoint thread to copy a long log, and copies the rest itself. If the log becomes as long
  * again
- * meanwhile, the writer copies it, or waits for the thread.
+ * in that time, the writer copies it, or waits for the thread.
  */
 export class LogWatch {
   readonly #database: () => SqliteDatabase;

@@ -25,7 +25,7 @@ export class FilesInUse {
   }
 
   /**
-   * Other programs never see what is written to a replaced file.
+   * Other programs never see writes to a replaced file.
    *
    * @throws InboxUnavailableError if the path has no file
    */

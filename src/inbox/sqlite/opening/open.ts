@@ -13,7 +13,7 @@ import { migrate } from './schema.ts';
 /** Each commit is synced. */
 const FULL = 2;
 
-/** May block, because nothing is served yet. */
+/** May block, because no request is served yet. */
 const OPEN_WAIT_MS = 5_000;
 
 /** In negative KiB. Four times as much was not faster, and each thread has its own cache. */
@@ -108,7 +108,7 @@ function prepareConnection(database: SqliteDatabase, waitMs: number): void {
 }
 
 /**
- * Call it after a write: the first write changes a new WAL database from FULL to NORMAL.
+ * Call it after a write, because the first write changes a new WAL database from FULL to NORMAL.
  *
  * @throws InboxOpenError `NOT_DURABLE`
  */

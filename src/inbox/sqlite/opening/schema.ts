@@ -8,7 +8,7 @@ const list = (names: readonly string[]): string => names.map((name) => `'${name}
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** the oldest version that a process must know to use the file */
+  /** the oldest version of hookbox's schema support that can use the file */
   readonly needs: number;
   readonly sql: string;
 }

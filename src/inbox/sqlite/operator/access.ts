@@ -18,10 +18,10 @@ export interface Access {
   /**
    * Runs `work` in its own transaction.
    *
-   * @param work - awaits nothing but the database; receives by how much the clock moved while it waited, in milliseconds
+   * @param work - awaits only the database; gets the change of the clock while it waited, in milliseconds
    */
   readonly write: <T>(work: Write<T>) => Promise<T>;
-  /** While no other connection of this process writes, outside a transaction. */
+  /** Runs while no other connection of this process writes, outside a transaction. */
   readonly alone: <T>(work: (database: SqliteDatabase) => T) => Promise<T>;
   /** Tells processors that events may have become due. */
   readonly notify: () => void;

@@ -37,7 +37,7 @@ async function backup(database: SqliteDatabase, path: string): Promise<number> {
     if (isAlone) database.prepare('VACUUM INTO ?').run(copy);
     const source = fileOf(database);
     await run({ source: isAlone ? null : source, copy, tables });
-    // Another library may have changed what was read.
+    // Another library may have changed the pages that were read.
     if (!isAlone && isInAnotherLibrary(source)) throw new Error(IN_ANOTHER_LIBRARY);
     await sync(copy, 'r+');
     refuseExisting(target);
@@ -85,7 +85,7 @@ function run(task: BackupTask): Promise<void> {
   });
 }
 
-/** Survives a power cut from now on. */
+/** From here on, the copy survives a power cut. */
 async function sync(path: string, flags: string): Promise<void> {
   const handle = await open(path, flags);
   try {

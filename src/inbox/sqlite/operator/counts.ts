@@ -18,7 +18,7 @@ const RETRYING = "hookbox_events WHERE state = 'pending' AND failures > 0";
 
 export function countEngine({ write }: Access): CountEngine {
   return {
-    // In the minute in which it happened, however long the transaction waited for the file.
+    // In the minute of the event, however long the transaction waited for the file.
     addCounts: (_, rows) =>
       rows.map(({ at, what, detail, count }) => ({
         text: ADD_COUNT,
@@ -98,7 +98,7 @@ const BYTES = 96 * 1_024;
 const TEXT = `hex(zeroblob(${BYTES / 2}))`;
 const ROW = "minute_ms = 0 AND what = 'ping'";
 
-/** A rollback would not reach the disk. The change tries temporary data, too. */
+/** A rollback would not reach the disk. The change also tests temporary data. */
 function tryToWrite(database: SqliteDatabase): void {
   statement(
     database,

@@ -13,12 +13,12 @@ export function searchEngine(access: Access): SearchEngine {
   return {
     indexNew: (limit, upTo) => indexNew(access, limit, upTo),
     indexes: () => indexes,
-    // Deliveries come between two groups.
+    // Deliveries run between two groups.
     groupsAtOnce: { counted: 1, shown: 1 },
   };
 }
 
-/** At most so many reads: one for each endpoint, or for each of its types. */
+/** At most this many reads: one for each endpoint, or for each of its types. */
 const LOOKS = 1_000;
 
 /**

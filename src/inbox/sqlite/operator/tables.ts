@@ -17,7 +17,7 @@ export function operatorTables({ database, write, notify }: Access): OperatorTab
   };
 }
 
-/** What a change does after its transaction was rolled back would be committed by itself. */
+/** Writes of a change after the rollback of its transaction would be committed on their own. */
 function untilOver(tx: OperatorTransaction, isOver: () => boolean): OperatorTransaction {
   const guarded = (member: unknown): unknown => {
     if (typeof member !== 'function') return member;

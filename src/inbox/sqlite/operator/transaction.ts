@@ -10,7 +10,7 @@ import { markOf, type Statements } from '../engine/sqlite-store.ts';
 import { createdColumns } from '../sql/rows.ts';
 import { clockAfter, rowsOf, sqlite } from './access.ts';
 
-/** @param waitedMs - by how much the clock moved while the transaction waited for the file */
+/** @param waitedMs - the change of the clock while the transaction waited for the file */
 export function operatorTransaction(statements: Statements, waitedMs: number): OperatorTransaction {
   const { counts, database, moves, queue, store } = statements;
   const rows = <Row>(statement: Statement): Row[] => rowsOf<Row>(database, statement);

@@ -45,7 +45,7 @@ export const ADD_COUNT = `
   INSERT INTO hookbox_counts (minute_ms, what, detail, count) VALUES ($1, $2, $3, $4)
   ON CONFLICT (minute_ms, what, detail) DO UPDATE SET count = count + excluded.count`;
 
-/** One row a minute for each kind, however many events share the commit. */
+/** One row per minute and kind, however many events share the commit. */
 class MinuteCounts extends Tally {
   readonly #database: SqliteDatabase;
   readonly #named = new NamedTypes();
@@ -79,7 +79,7 @@ export const PUT_AWAY = `state IN (${putAwayStates.map((state) => `'${state}'`).
 export const PRINT = 'ifnull(fingerprint, dead_reason)';
 export const DEAD = "hookbox_events INDEXED BY hookbox_events_dead WHERE state = 'dead' AND body IS NOT NULL";
 export const DEAD_AT = "hookbox_events INDEXED BY hookbox_events_dead_at WHERE state = 'dead' AND body IS NOT NULL";
-/** True of every row. */
+/** True for every row. */
 export const DEAD_WITH_BODIES = `${DEAD} AND ${PRINT} > ''`;
 /** A processed event is in processing until its handler ends. */
 export const STATE_TO_ACT_ON = "iif(lease_until_ms IS NULL, state, 'processing') AS state";
@@ -106,7 +106,7 @@ const CANDIDATE = `seq, endpoint, type, entity, created_ms, created_ns, due_ms, 
 const RUNNING =
   'seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, yields, state, effect, closing';
 
-/** One statement, because an idle processor asks every second. */
+/** One statement, because an idle processor runs it every second. */
 function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string {
   const first = (where: string): string =>
     `SELECT due_ms FROM hookbox_events WHERE ${READY} AND endpoint = endpoints.value ${where} ORDER BY due_ms LIMIT 1`;

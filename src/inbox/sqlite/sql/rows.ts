@@ -1,4 +1,4 @@
-/** The CHECKs of the tables hold the unions. */
+/** The CHECKs of the tables enforce these unions. */
 import type { Instant } from '../../../events/instant.ts';
 import type { StoredEvent, DeadReason, EventState } from '../../event.ts';
 import { occurrencesOf, type Times } from '../../rules/accept.ts';

@@ -8,7 +8,7 @@ export interface Statement<Row> extends Pick<SqliteStatement, 'reader' | 'run'> 
 
 const prepared = new WeakMap<SqliteDatabase, Map<string, SqliteStatement>>();
 
-/** Prepared once, when first needed. */
+/** Prepared once, at its first use. */
 export function statement<Row = unknown>(database: SqliteDatabase, sql: string): Statement<Row> {
   let statements = prepared.get(database);
   if (statements === undefined) prepared.set(database, (statements = new Map()));
@@ -53,7 +53,7 @@ export function idHashOf(database: SqliteDatabase): IdHash {
   return hash;
 }
 
-/** The index has hashes, so the key decides. */
+/** The index contains hashes, so the key decides. */
 export function keyIs(id = ':id', endpoint = ':endpoint', row?: string): string {
   const of = row === undefined ? '' : `${row}.`;
   return `${of}id_hash = hookbox_id_hash(${id}) AND ${of}id = ${id} AND ${of}endpoint = ${endpoint}`;

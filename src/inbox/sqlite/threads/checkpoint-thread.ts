@@ -15,8 +15,8 @@ const file = beginThread();
 const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
 let opened: SqliteDatabase | null = null;
 /**
- * The descriptor of the file that `opened` uses. To close one from `open()` would drop the locks of SQLite. A
- * descriptor reports a failed sync once, and the writer must get it on its own.
+ * The descriptor of the file that `opened` uses. Closing one from `open()` would release the locks of SQLite. A
+ * descriptor reports a failed sync once, and the writer must get this report itself.
  */
 let descriptor: number | undefined;
 
@@ -26,7 +26,7 @@ function database(): SqliteDatabase {
   if (current === opened) return current;
   opened = current;
   const own = descriptorsOf(file).filter((one) => !others.includes(one));
-  // If another thread opens the file at this moment, there are two.
+  // If another thread opens the file now, there are two.
   descriptor = own.length === 1 ? own[0] : undefined;
   return current;
 }

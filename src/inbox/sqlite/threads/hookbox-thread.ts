@@ -1,5 +1,5 @@
 /**
- * The entry of each thread. A bundle has it beside itself, under this name (`startWorker`).
+ * The entry of each thread. A bundle needs it as a separate file, under this name (`startWorker`).
  *
  * @module
  */

@@ -21,9 +21,9 @@ interface InboxThreadsOptions {
   readonly writerStarted: () => void;
   readonly whyNot: () => string | null;
   readonly isInPlace: () => boolean;
-  /** called once; no thread is used from then on */
+  /** called once; from then on, no thread is used */
   readonly unusable: (why: unknown) => void;
-  /** called once; operators' functions use no thread from then on */
+  /** called once; from then on, operators' functions use no thread */
   readonly noOperators: (why: unknown) => void;
 }
 
@@ -91,7 +91,7 @@ export class InboxThreads {
   /** If the thread fails or cannot start, the writer copies the log. */
   async #copyLog(): Promise<void> {
     const copying = this.#ask(this.#checkpoints, { kind: 'operate', name: 'copyLog', given: [] });
-    const isUseful = (await copying.catch(() => true)) as boolean; // what the thread answers
+    const isUseful = (await copying.catch(() => true)) as boolean; // the response of the thread
     this.#writer.notify({ kind: 'log-copied', isUseful });
   }
 
@@ -230,7 +230,7 @@ function threadedOperations(
     ) as unknown as Pick<Operations, Name>; // each is sent to the function of its name
   const written = inThread(writer, IN_WRITER);
   const threaded = inThread(operators, IN_OPERATORS_THREAD);
-  /** An aborted caller gets the abort, even if the thread was done before it knew. */
+  /** An aborted caller gets the abort, even if the thread had already finished. */
   const abortable =
     <Request extends { readonly signal?: AbortSignal | undefined }, Found>(
       find: (filter: EventFilter, request: Request) => Promise<Found>,
@@ -249,7 +249,7 @@ function threadedOperations(
     countFound: abortable(threaded.countFound),
     // A backup's own thread outlives the inbox until the copy is complete.
     backup: (file) => here.backup(file),
-    // The application's own entity rule runs where its code runs.
+    // The application's entity rule runs where its code runs.
     act: (act, keys, by, { entity, ...options }) =>
       isOwn(entity) ? here.act(act, keys, by, { entity, ...options }) : threaded.act(act, keys, by, options),
     advanceBulk: (id, limit, by, { entity }) =>
@@ -277,7 +277,7 @@ function pages(ask: Ask, under: ExportUnderWay, given: readonly unknown[], here:
   }
   async function nextInThread(): Promise<ExportPage | null> {
     try {
-      const page = (await operate(ask, 'nextPage', [under.id])) as ExportPage | null; // as its type says
+      const page = (await operate(ask, 'nextPage', [under.id])) as ExportPage | null; // as its type requires
       if (page === null) await end();
       return page;
     } catch (failure) {
@@ -287,7 +287,7 @@ function pages(ask: Ask, under: ExportUnderWay, given: readonly unknown[], here:
   }
   async function begin(): Promise<Pick<ExportPages, 'next'>> {
     try {
-      under.id = (await operate(ask, 'beginExport', given)) as number; // as its type says
+      under.id = (await operate(ask, 'beginExport', given)) as number; // as its type requires
       return { next: nextInThread };
     } catch (failure) {
       if (!(failure instanceof NoThread)) throw failure;
@@ -327,7 +327,7 @@ async function operate(
   try {
     return await ask({ kind: 'operate', name, given: sent, asking: true }, [], { signal, onProgress });
   } catch (failure) {
-    // The reason of the abort itself, because sending has changed it.
+    // The reason of the original abort, because sending has changed it.
     if (isError(failure) && failure.name === 'AbortError') signal?.throwIfAborted();
     throw failure;
   }

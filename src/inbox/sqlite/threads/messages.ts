@@ -41,7 +41,7 @@ type PackedEnd = readonly [
 /** Node copies lists faster than objects. */
 export interface PackedMoves {
   readonly moves: readonly (PackedEvent | PackedEnd | Move)[];
-  /** all bodies, because sending one body would copy the whole slab that it is in */
+  /** all bodies, because sending one body would copy its whole slab */
   readonly bodies: ArrayBuffer;
 }
 
@@ -140,7 +140,7 @@ export function packOutcomes(moves: readonly Move[], outcomes: readonly CommitOu
     if ('failure' in outcome) return { failure: failureData(outcome.failure) };
     if (outcome.result === true) return true;
     if (moves[at]?.name !== 'accept') return outcome;
-    const { result, conflict, replaced, started } = outcome.result as Acceptance; // what `accept` resolves with
+    const { result, conflict, replaced, started } = outcome.result as Acceptance; // the result of `accept`
     if (started !== undefined) return [started.seq, started.fence, started.superseded];
     return (result === 'duplicate' ? DUPLICATE : 0) | (conflict ? CONFLICT : 0) | (replaced ? REPLACED : 0);
   });
@@ -156,7 +156,7 @@ export function unpackOutcomes(outcomes: readonly PackedOutcome[]): CommitOutcom
       return { result: { ...STORED, started: { seq, fence, superseded } } };
     }
     if ('result' in outcome) return outcome;
-    return { failure: failureFrom(outcome.failure) as InboxUnavailableError }; // its name says so
+    return { failure: failureFrom(outcome.failure) as InboxUnavailableError }; // as its name requires
   });
 }
 
@@ -175,7 +175,7 @@ function acceptance(flags: number): Acceptance {
 
 /** The error code if only the connection that started a thread may use the file. */
 export const UNFIT = 'UNFIT';
-/** As UNFIT, but the request may have been carried out. */
+/** As UNFIT, but the request may have been executed. */
 export const UNFIT_BEGUN = 'UNFIT_BEGUN';
 
 export function unfit(why: string, isBegun: boolean): InboxUnavailableError {

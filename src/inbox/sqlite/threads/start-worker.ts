@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
-// Bundlers make a thread of `new Worker(new URL(…, import.meta.url))` if Worker comes from a module of exactly this
-// name.
+// Bundlers create a thread from `new Worker(new URL(…, import.meta.url))` only if Worker comes from a module of exactly
+// this name.
 import { Worker, type WorkerOptions } from 'worker_threads';
 
 export interface WorkerStart {
@@ -9,10 +9,10 @@ export interface WorkerStart {
 }
 
 /** Where browsers find the files that webpack writes. */
-// oxlint-disable-next-line eslint/no-underscore-dangle -- webpack's own name for it
+// oxlint-disable-next-line eslint/no-underscore-dangle -- webpack's name for it
 declare const __webpack_public_path__: unknown;
 
-/** A bundle in CommonJS may have none. */
+/** A CommonJS bundle may have none. */
 const url = (import.meta as { readonly url?: string }).url;
 const here = url ?? pathToFileURL(__filename).href;
 const ending = /\.\w+$/.exec(here)?.[0] ?? '';
@@ -31,7 +31,7 @@ export function startWorker(thread: WorkerStart['thread'], task: unknown): Worke
     elsewhere === null
       ? new Worker(new URL('./hookbox-thread.js', import.meta.url), options)
       : new Worker(elsewhere, options);
-  // To pass on a thread's output, Node would make the output of the whole process non-blocking.
+  // To forward a thread's output, Node would make the output of the whole process non-blocking.
   const { stdout, stderr } = worker as Partial<Pick<Worker, 'stdout' | 'stderr'>>;
   stdout?.destroy();
   stderr?.destroy();

@@ -87,7 +87,7 @@ interface Asked {
 export interface ThreadOptions {
   readonly file: string;
   readonly entry: 'writer-thread' | 'operators-thread' | 'checkpoint-thread';
-  /** `startWorker`; to import it here would make threads depend on themselves */
+  /** `startWorker`; importing it here would make a cycle */
   readonly start: typeof startWorker;
   ready?(): void;
   pending?(): void;
@@ -95,7 +95,7 @@ export interface ThreadOptions {
 }
 
 /**
- * The inbox's end. A thread starts with the first request, and again after it died. It keeps the process alive only
+ * The inbox's end of a thread. A thread starts with the first request, and again after it died. It keeps the process alive
  * while a request is open.
  */
 export class Thread {
@@ -187,7 +187,7 @@ export class Thread {
       worker.on('error', (failure) => this.#died(worker, failure));
       worker.on('exit', () => this.#died(worker, null));
       this.#startLimit = setTimeout(() => {
-        // After the messages that came while this thread was busy.
+        // After the messages that arrived while this thread was busy.
         setImmediate(() => {
           if (this.#isReady || worker !== this.#worker) return;
           this.#tooLate = new TooLate(`it did not start within ${START_LIMIT_MS / 1_000} s`);
@@ -327,8 +327,8 @@ export function answerRequests(answers: Answers): void {
 }
 
 /**
- * How far a thread has loaded better-sqlite3. Node ends the whole process if a thread is terminated while it loads the
- * binary.
+ * How far a thread has loaded better-sqlite3. Node ends the whole process if a thread is terminated during this load.
+ * So the load must finish first.
  */
 export type Loading = Int32Array<SharedArrayBuffer>;
 

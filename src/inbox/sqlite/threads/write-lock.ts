@@ -7,7 +7,7 @@ export type BorrowLock = () => Promise<GiveBack>;
 /** Without another writer in this process. */
 export const FREE: BorrowLock = async () => () => {};
 
-/** The writer's side. SQLite's own lock has no queue, so another connection would hardly get it from a busy writer. */
+/** The writer's side. SQLite's lock has no queue, so another connection would rarely get it from a busy writer. */
 export class LockLender {
   #lent = false;
   readonly #asking: ((giveBack: GiveBack) => void)[] = [];
@@ -42,7 +42,7 @@ export class LockLender {
     });
   }
 
-  /** The writer's own work comes before the next borrower, so both make progress. */
+  /** The writer works before the next borrower, so both make progress. */
   #takeBack(): void {
     this.#lent = false;
     this.#returned();
