@@ -191,7 +191,7 @@ async function answer(c: PageContext, status: ContentfulStatusCode, page: { toSt
   return c.html(`<!doctype html>${String(html)}`, status);
 }
 
-/** Without a slash at the end, and with one at the beginning, because links with two lead to another host. */
+/** Ends without a slash and begins with one, because links that begin with two lead to another host. */
 function mountedAt(c: PageContext): string {
   const path = takenAway(c.req.raw, c.req.path).replace(/\/+$/, '').replace(/^\/+/, '/');
   return path.replaceAll(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent);

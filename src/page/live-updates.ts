@@ -81,7 +81,7 @@ export function liveStreams<Standing extends object>(
       return new Response('Too many pages are open.', { status: 503, headers: { 'Retry-After': '30' } });
     }
     const { isHttp1, hasClosed } = hostServer(env);
-    // Hono answers HEAD as GET; that stream would never be read.
+    // Hono answers HEAD like GET, but that stream would never be read.
     const body = request.method === 'HEAD' ? null : streamTo(request, hasClosed);
     return new Response(body, {
       headers: {

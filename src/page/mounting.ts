@@ -21,7 +21,7 @@ export interface Mounted {
   readonly mountedAt: string | null;
 }
 
-/** The page answers below the path of an adapter or of another Hono app, or on a server of its own. */
+/** The page answers below the path of an adapter or of another Hono app, or on its server alone. */
 export function mountable<E extends Env>(page: Hono<E>, base: string | undefined): Hono {
   const own = new Set(page.routes.map(({ path }) => path.split('/')[1] ?? '').filter((part) => /^\w+$/.test(part)));
   const whole = new Hono({ getPath: (request, options) => pathWithin(request, options?.env, own, base) });
@@ -62,7 +62,7 @@ function depthOf(mountedAt: string): number {
   return mountedAt.replace(/\/+$/, '').split('/').length - 1;
 }
 
-/** By the number of segments, because the mount path may have parameters, and the path has escaped characters. */
+/** Counts segments, because the mount path may have parameters, and the path has escaped characters. */
 function behind(path: string, depth: number): string {
   return `/${path
     .split('/')

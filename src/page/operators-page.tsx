@@ -121,7 +121,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   }
   const { inbox } = operated;
   operationsOf(inbox);
-  if (options.replay !== undefined) signBody('', options.replay.secret); // throws for an unusable one
+  if (options.replay !== undefined) signBody('', options.replay.secret); // throws for an invalid secret
   const gone = new AbortController();
   const until = AbortSignal.any([gone.signal, ...(operated.closing === undefined ? [] : [operated.closing])]);
   const live = liveStreams(watchChanges(inbox, { closed: () => gone.abort() }), { until });
@@ -160,7 +160,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   for (const [path, screen] of Object.entries(screens)) {
     page.get(path, async (c) => {
       const visit = shell.visitOf(c);
-      // Forms send empty fields, which would make a URL hard to share.
+      // Forms send empty fields, which make a URL hard to share.
       const query = withoutEmpty(visit.url);
       if (query !== null) return c.redirect(`${visit.base}${path === '/' && visit.base !== '' ? '' : path}${query}`);
       const href = path === '/events' ? await lineHref(visit) : null;

@@ -97,7 +97,7 @@ export function abortableInbox(inbox: AnyInbox, signal: AbortSignal): AnyInbox {
 
 /** Calls after the signal reject; if they threw, a caller of several at once would abandon the others. */
 function untilAborted<T extends object>(target: T, signal: AbortSignal, instead: Partial<T>): T {
-  // The proxy of a frozen object could not return anything else in place of its properties.
+  // The proxy of a frozen object could not replace its properties.
   return new Proxy(Object.create(target) as T, {
     get(_, name) {
       const value: unknown = Reflect.get(Object.hasOwn(instead, name) ? instead : target, name);

@@ -18,7 +18,7 @@ export function downloadRoutes(shell: Shell): void {
     if (!bytes) return shell.problem(c, 404, 'Not found', 'The inbox does not contain this body.');
     return c.body(Uint8Array.from(shell.mask.mask(bytes)), 200, {
       'Content-Type': 'application/octet-stream',
-      // The id is the sender's text, so it is no file name.
+      // The id is the sender's text, so it must not become a file name.
       'Content-Disposition': attachment(isConflict ? 'other-body.json' : 'body.json'),
     });
   });
@@ -39,7 +39,7 @@ export function downloadRoutes(shell: Shell): void {
     return exportAnswer(c, shell, url.searchParams);
   });
 
-  // A selection may have more names than a URL has room for.
+  // A selection may have too many names for a URL.
   page.post('/maintenance/export', postedForm(shell, MAX_FORM_BYTES), (c) => chosenExport(c, shell));
 }
 
@@ -52,7 +52,7 @@ const FILES = {
 export async function chosenExport(c: PageContext, shell: Shell): Promise<Response> {
   if (shell.mask.masks) return masked(c, shell);
   const fields = fieldsOf(c.get('form'));
-  // Without any of them, it would be an export of all events.
+  // Without any of them, the export would contain all events.
   const isChosen = [...fields.getAll('event'), ...fields.getAll('fingerprint')].some((value) => value.trim() !== '');
   if (!isChosen) {
     return shell.problem(c, 400, 'Nothing selected', 'First select rows with their checkboxes. Nothing was exported.');
@@ -79,7 +79,7 @@ async function exportAnswer(c: PageContext, shell: Shell, fields: URLSearchParam
   const format = readableFormats.find((each) => each === fields.get('format'));
   const lines = format === undefined ? exact : readableLines(format, exact);
   const { type, ending, end } = FILES[format ?? 'exact'];
-  // An export that fails at once is answered with a page, not with a file that ends early.
+  // For an export that fails at once, the response is a page, not a file that ends early.
   const begun = await lines.next();
   return c.body(streamOf(begun, lines, end, ended), 200, {
     'Content-Type': `${type}; charset=utf-8`,

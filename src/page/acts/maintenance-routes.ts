@@ -108,7 +108,7 @@ export function maintenanceRoutes(shell: Shell): void {
     return preview(c, { act: 'problem', message });
   }
 
-  /** `null` if that takes too long; the audit will have the result. */
+  /** `null` if that takes too long; the audit will show the result. */
   async function startedPrune(criteria: PruneCriteria, by: By): Promise<number | null> {
     const pruning = pruneEvents(inbox, criteria, by);
     pruning.catch(() => {});
@@ -134,10 +134,10 @@ function countIn(text: string): number | null {
 }
 
 const PREFIX = 'hookbox-backup-';
-/** No download takes so long: the process that made the copy has ended. */
+/** No download takes this long, so the process that made the copy has ended. */
 const LEFT_OVER_MS = DAY_MS;
 
-/** A copy needs room on a disk that the inbox may need too, so the page makes one at a time. */
+/** A copy needs space on a disk that the inbox may also need, so the page makes one at a time. */
 export function backupRoute(shell: Shell, parent: string): void {
   const { inbox } = shell.operated;
   let isUnderWay = false;
@@ -170,7 +170,7 @@ export function backupRoute(shell: Shell, parent: string): void {
       }
       folder = await mkdtemp(join(parent, PREFIX));
       const copied = await backup(inbox, join(folder, 'inbox.db'), byOf(shell, c));
-      // The stream closes when the client has everything, and when the client has gone.
+      // The stream closes when the client has received everything, and when the client has gone.
       const copy = createReadStream(copied.file).once('close', () => void end());
       // The types of Node and of Response name the same stream differently.
       return c.body(Readable.toWeb(copy) as ReadableStream, 200, {
@@ -193,7 +193,7 @@ async function removeLeftOver(parent: string): Promise<void> {
   }
 }
 
-/** The folders of other users stay. */
+/** Folders of other users stay. */
 async function removed(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true }).catch(() => {});
 }

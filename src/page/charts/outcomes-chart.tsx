@@ -85,7 +85,7 @@ export function OutcomesChart({ base, marks, ...span }: Outcomes) {
         </g>
       ))}
       {markLines(marks, span, bottom)}
-      {/* After the marks, which pass behind these labels. */}
+      {/* After the marks, so that they pass behind these labels. */}
       {plots.map(({ baseLine, height, top, name }) => (
         <>
           {level(baseLine - height, `${number(top)} ${name}`)}
@@ -150,7 +150,7 @@ function stepBars(
         return stack.map((outcome) => {
           const count = step[outcome];
           if (count === 0) return null;
-          // One dead event among a thousand must be seen.
+          // One dead event among a thousand must be visible.
           const height = Math.max(2, Math.round((count / plot.top) * plot.height * 10) / 10);
           y -= height;
           const x = across(n + 0.08 + place * width, steps.length);
@@ -265,7 +265,7 @@ function markLines(marks: readonly Mark[], { steps, stepMs, now }: Span, height:
         </title>
         <line x1={x} x2={x} y1={NAME_ROW} y2={height} />
         <circle cx={x} cy={NAME_ROW + DOT} r={DOT} />
-        {/* Only the newest has its name here, because names would cover each other. */}
+        {/* Only the newest mark has its name here, because names would overlap. */}
         {n === shown.length - 1 && (
           <text x={x} dx={part > 0.5 ? -8 : 8} y={12} text-anchor={part > 0.5 ? 'end' : 'start'}>
             {mark.kind === 'release' ? oneLine(mark.name, 16) : 'new secret'}

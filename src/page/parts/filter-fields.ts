@@ -126,7 +126,7 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
   ['bodyTextExcept', 'not searched'],
 ]);
 
-/** The key of an event, in which each letter may take a dozen characters. */
+/** The longest key of an event; an escaped letter may take a dozen characters. */
 const LONGEST_NAME = 20_000;
 const MAX_PROBLEMS = 10;
 
@@ -211,7 +211,7 @@ function eventOf(text: string): EventKey | null {
   }
 }
 
-/** URLs have no lone surrogates. Browsers take `.` and `..` for steps, even escaped, so these get a `~` before them. */
+/** URLs cannot contain lone surrogates. Browsers resolve `.` and `..`, even escaped, so these get a `~` before them. */
 function pathPart(text: string): string {
   const part = encodeURIComponent(text.toWellFormed());
   return /^(?:\.{0,2}$|~)/.test(part) ? `~${part}` : part;

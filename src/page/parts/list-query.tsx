@@ -80,7 +80,7 @@ export function orderedQuery(url: URL, order: SearchOrder): string {
   return `?${query.toString()}`;
 }
 
-/** A URL without the empty fields that forms send; `null` if there are none. */
+/** A URL without the empty fields that forms send; `null` if it has none. */
 export function withoutEmpty({ searchParams }: URL): string | null {
   const said = [...searchParams].filter(([, value]) => value.trim() !== '');
   if (said.length === searchParams.size) return null;

@@ -121,7 +121,7 @@ export function Ranges({ current, kept = {} }: RangesParts) {
         {Object.entries(kept).map(([name, value]) => (
           <input type="hidden" name={name} value={value} />
         ))}
-        {/* The script fills in how many minutes the clock of a visitor who chose local times is ahead of UTC. */}
+        {/* The script fills in how many minutes the visitor's clock is ahead of UTC, if they chose local times. */}
         <input type="hidden" name="zone" value="" />
         <input
           type="text"

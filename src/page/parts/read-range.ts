@@ -25,7 +25,7 @@ const DAY_AND_TIMES = /^([\w ,.-]*?)(?:(?:^| )(\d{1,2}(?::\d\d)?(?: ?- ?\d{1,2}(
  * they are still to come.
  *
  * @param aheadMs - how far the clock of the reader is ahead of UTC
- * @returns `null` for a text that is none of these, or for a span that is empty, in the future or too long
+ * @returns `null` for any other text, and for a span that is empty, in the future or too long
  */
 export function readRange(text: string, now: Date, aheadMs = 0): TypedRange | null {
   const typed = text

@@ -1,7 +1,7 @@
 const STEP = 3;
 const HEIGHT = 20;
 
-/** Bars for steps of equal length; one path, because a list has hundreds of these. */
+/** Bars for steps of equal length, as one path, because a list has hundreds of them. */
 export function Sparkline({ counts, label }: { readonly counts: readonly number[]; readonly label: string }) {
   const most = Math.max(...counts);
   const width = counts.length * STEP;

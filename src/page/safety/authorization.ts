@@ -75,7 +75,7 @@ export const CHALLENGES = {
 const MAX_NAME = 200;
 const TOKENS = ':tokens';
 
-/** If credentials of a configured kind are sent, they decide alone. Otherwise `authorize` decides. */
+/** Credentials of a configured kind decide alone. Without them, `authorize` decides. */
 export function createAuthorization(
   options: AuthorizationOptions & Pick<LoginOptions, 'logger'>,
   limit: LoginLimit = loginLimit(),
@@ -155,7 +155,7 @@ interface Holder {
   readonly visitor: Visitor;
 }
 
-/** Compares hashes with every holder, so the time does not show how near a guess was. */
+/** Compares the hash with every holder, so that the time does not show how close a guess was. */
 function holderOf(credentials: string, holders: readonly Holder[]): Visitor | null {
   const given = digest(credentials);
   let found: Visitor | null = null;
@@ -186,7 +186,7 @@ function configured(visitor: Visitor): Visitor {
   return checked;
 }
 
-/** JavaScript may return anything, so only the two roles admit a visitor. */
+/** JavaScript may return any value, so only the two roles admit a visitor. */
 function visitorOf(returned: Visitor | null | undefined): Visitor | null {
   if (returned?.role !== 'viewer' && returned?.role !== 'operator') return null;
   const name = typeof returned.name === 'string' && returned.name.trim() !== '' ? returned.name.trim() : 'unnamed';
@@ -197,7 +197,7 @@ function refusal(message: string): ConfigurationError {
   return new ConfigurationError('INVALID_OPTION', message);
 }
 
-/** An unset `process.env['X']` must not become a password or a key that everybody knows. */
+/** An unset `process.env['X']` must not become a password or key that an attacker can guess. */
 export function usableSecret(secret: unknown, name: string): string {
   if (typeof secret === 'string' && secret.trim() !== '' && secret !== 'undefined' && secret !== 'null') return secret;
   throw refusal(`${name} must not be empty, “undefined” or “null”. Check that its environment variable is set.`);
@@ -205,7 +205,7 @@ export function usableSecret(secret: unknown, name: string): string {
 
 const FREE_FAILURES = 5;
 const DELAY_MS = 60_000;
-/** The oldest is forgotten, so names that attackers invent do not fill the memory. */
+/** The oldest entry is dropped, so names that attackers invent do not fill the memory. */
 const MOST_KEPT = 10_000;
 
 export interface LoginLimit {
@@ -221,7 +221,7 @@ export function loginLimit(now: () => number = () => performance.now()): LoginLi
       const isOver = until <= now();
       if (failures >= FREE_FAILURES && !isOver) return { waitMs: until - now() };
       const found = check();
-      failed.delete(key); // the newest stands last
+      failed.delete(key); // the newest comes last
       if (found !== null) return { found };
       failed.set(key, { failures: isOver ? 1 : failures + 1, until: now() + DELAY_MS });
       const [oldest = key] = failed.keys();
@@ -231,7 +231,7 @@ export function loginLimit(now: () => number = () => performance.now()): LoginLi
   };
 }
 
-/** A machine has all 2^64 addresses of an IPv6 network, and IPv4 addresses are written in two ways. */
+/** A machine has all 2^64 addresses of an IPv6 network, and IPv4 addresses have two notations. */
 function networkOf(source: string | null): string {
   const address = (source ?? 'unknown')
     .toLowerCase()

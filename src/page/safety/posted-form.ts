@@ -5,11 +5,11 @@ import { bytes } from '../../ops/words/format.ts';
 import type { Frame, PageContext, PageEnv } from '../frame.tsx';
 import { MAX_REASON } from '../parts/form-fields.tsx';
 
-/** Lets a form through if its visitor is an operator, its size is allowed, and its token is the visitor's. */
+/** Accepts a form if its visitor is an operator, its size is allowed, and its token belongs to the visitor. */
 export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<PageEnv> {
   const limited = bodyLimit({
     maxSize: maxBytes,
-    // This is called with the context of this middleware.
+    // Called with the context of this middleware.
     onError: (c) =>
       frame.problem(
         c as PageContext,

@@ -4,7 +4,7 @@ import { isLoopbackAddress } from '../../host/loopback.ts';
 import type { Visitor } from '../visit.ts';
 import { usableSecret } from './authorization.ts';
 
-/** With `no-referrer`, browsers would send `Origin: null` with the page's own forms, as with forged ones. */
+/** With `no-referrer`, browsers would send `Origin: null` for the page's forms, as for forged ones. */
 export const SAFE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -19,7 +19,7 @@ export const SAFE_HEADERS = {
 
 export type Guard = (request: Request, peer: string | null) => string | null;
 
-/** The names of the page. */
+/** The host names of the page. */
 export interface GuardOptions {
   /**
    * The host names of the page, such as `ops.shop.example` or `10.0.0.7:8080`; a name without a port allows any port.
@@ -33,7 +33,7 @@ export interface GuardOptions {
   readonly hosts?: readonly string[];
 }
 
-/** Refuses requests under other names, embedded in another site, or sent by another site's form. */
+/** Rejects requests under other names, embedded in another site, or sent by a form of another site. */
 export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard {
   const names = hosts?.map(readHost);
   if (names?.length === 0) throw invalid('not be empty. Name the hosts that serve the page, such as ops.shop.example.');
@@ -48,17 +48,17 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
     if (host === null || !isOurs(host)) {
       return 'This page does not accept this host name. To allow the name, add it to the option hosts.';
     }
-    // The client chooses the name: through 0.0.0.0 anybody can say localhost.
+    // The client chooses the name: through 0.0.0.0, a remote client can send localhost.
     const far = openToAll ? notFromHere(request, peer) : null;
     if (far !== null) return far;
     const site = request.headers.get('sec-fetch-site');
     if (request.method === 'GET' || request.method === 'HEAD') return mayRead(request, site);
     if (site !== null && site !== 'same-origin') return ELSEWHERE;
     const origin = request.headers.get('origin');
-    // A form says where it came from with one of the two at least.
+    // At least one of these two headers shows the origin of a form.
     if (origin === null || origin === 'null') return site === 'same-origin' ? null : ELSEWHERE;
     const from = hostOfUrl(origin);
-    // Another port of a name is another site. A proxy may ask under a name of its own.
+    // Another port of a name is another site. A proxy may use another name.
     const isNamed =
       from !== null &&
       names?.some(({ name, port }) => nameOf(from) === name && portOf(from) === (port ?? USUAL_PORT)) === true;
@@ -75,7 +75,7 @@ function mayRead({ headers }: Request, site: string | null): string | null {
   return isLink ? null : 'The request came from a different site. Open the page directly.';
 }
 
-/** Hosts without HTTP/1 have the name in the URL only. */
+/** Hosts without HTTP/1 have the name only in the URL. */
 function hostOf({ headers, url }: Request): string | null {
   const sent = headers.get('host');
   return sent === null ? hostOfUrl(url) : hostOfUrl(`http://${sent}`, sent);
@@ -108,7 +108,7 @@ function nameOf(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '');
 }
 
-/** URLs leave it out; a URL that is read as HTTP has left out 80. */
+/** URLs omit the usual port; a URL that is read as HTTP omits 80. */
 const USUAL_PORT = '';
 
 function portOf(host: string): string {

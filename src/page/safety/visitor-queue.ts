@@ -8,7 +8,7 @@ interface QueueBounds {
   readonly waitingEach: number;
 }
 
-/** Searches share a thread, or the pool of the deliveries. A slow one leaves its visitor room for the overview. */
+/** Searches share a thread, or the pool of the deliveries. A slow search leaves its visitor room for the overview. */
 const BOUNDS: QueueBounds = { concurrent: 4, concurrentEach: 2, waiting: 64, waitingEach: 16 };
 const RETRY_AFTER_S = 2;
 

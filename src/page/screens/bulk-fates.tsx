@@ -123,7 +123,7 @@ function countOf(inbox: AnyInbox, id: number): Count {
   counts.set(inbox, kept);
   const none: Count = { whole: null, wholeAt: null, hasFailed: false, soFar: null, freshUntil: 0, underWay: null };
   const count = kept.get(id) ?? none;
-  kept.delete(id); // the newest stands last
+  kept.delete(id); // the newest comes last
   kept.set(id, count);
   const [oldest = id] = kept.keys();
   if (kept.size > KEPT) kept.delete(oldest);

@@ -75,7 +75,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
 async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<Act, ActedOn>> | null> {
   const { listed, isFurther, isNoneYet } = listing;
   const isNone = listed?.events.length === 0 && listed.next === null && (!isFurther || isNoneYet);
-  // The actions stand outside of `#live`.
+  // The actions are outside of `#live`.
   if (listed === null || isNone || visit.visitor.role !== 'operator' || visit.liveOnly) return null;
   const [rerun, discard, retryNow] = await Promise.all([
     actedOn('rerun', listing, visit),

@@ -12,9 +12,9 @@ import { ActForm } from '../parts/form-fields.tsx';
 
 export function actsOnAll(visit: Visit, filter: EventFilter, actedOn: Readonly<Record<Act, ActedOn>>) {
   if (visit.visitor.role !== 'operator') return <></>;
-  // A form cannot ask for no state: without the field, it would ask for all.
+  // A form cannot express an empty list of states: without the field, it would select all.
   if (filter.states?.length === 0) return <></>;
-  // Only retries can be retried now.
+  // Retry now applies only to retrying events.
   const mayRetry = filter.retrying ?? filter.states?.includes('pending') ?? false;
   const acts: readonly Act[] = ['rerun', 'discard', ...(mayRetry ? (['retry-now'] as const) : [])];
   return (
@@ -33,7 +33,7 @@ export function actsOnAll(visit: Visit, filter: EventFilter, actedOn: Readonly<R
 
 function bulkForm(visit: Visit, filter: EventFilter, act: Act, actedOn: ActedOn) {
   const isNone = actedOn.count?.count === 0;
-  // Events that are not dead are rerun only if the box is checked; retries run again by themselves.
+  // Events that are not dead are rerun only with the box; retries run again without it.
   const mayForce =
     act === 'rerun' &&
     filter.retrying !== true &&
@@ -95,7 +95,7 @@ export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, 
   if (isUntold || (filter.body ?? filter.bodyText) !== undefined) return { states, count: null };
   const acted = withBodies(act, searchedFor(requested, filter));
   const counted = isSame(acted, filter) ? listed?.count : null;
-  // A long list is counted only as far as an index knows, so that the page need not wait.
+  // A long list is counted only as far as an index can, so that the page does not wait.
   const request = { examined: isShort(listed) ? SHORT : 0 };
   const { count, more, cut } = counted ?? (await operationsOf(visit.operated.inbox).countFound(acted, request));
   return { states, count: cut ? null : { count, more } };
@@ -106,7 +106,7 @@ function isShort(listed: Listed | null): boolean {
   return count !== null && !count.more && !count.cut && count.count <= SHORT;
 }
 
-/** A rerun leaves out dead events without a body. Filters for a failure or a group leave these out already. */
+/** A rerun skips dead events without a body. Filters for a failure or a group exclude these already. */
 function withBodies(act: Act, filter: EventFilter): EventFilter {
   const asksAlready = (filter.fingerprint ?? filter.failedSince ?? filter.failedUntil) !== undefined;
   return act === 'rerun' && !asksAlready ? { ...filter, failedSince: new Date(0) } : filter;

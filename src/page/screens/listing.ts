@@ -59,7 +59,7 @@ export async function findListing(visit: Visit): Promise<Listing> {
   }
 }
 
-/** The order by death leaves out tombstones, and events that are not dead. */
+/** The order by death excludes tombstones, and events that are not dead. */
 function deadIn(filter: EventFilter): EventFilter {
   const { states = ['dead'], failedSince, failedUntil } = filter;
   const hasTime = failedSince !== undefined || failedUntil !== undefined;

@@ -11,7 +11,7 @@ export function givenFields({ searchParams }: URL): Fields {
   return [...searchParams].filter(([name]) => FIELDS.includes(name));
 }
 
-/** The line of the search box as a URL, which can be shared. `null` for a text, and for a line that cannot be read. */
+/** The line of the search box as a URL to share. `null` for a text, and for a line that cannot be read. */
 export async function lineHref(visit: Visit): Promise<string | null> {
   const given = givenFields(visit.url);
   const { fields, text, problems } = readQueryLine(visit.url.searchParams.get('q') ?? '');
@@ -28,7 +28,7 @@ async function fieldsOf(visit: Visit, text: string, others: Fields): Promise<Fie
   return isThere ? [['text', text]] : fields;
 }
 
-/** What the search box shows for a URL. */
+/** The text in the search box for a URL. */
 export function lineOf(url: URL): string {
   const typed = url.searchParams.get('q');
   const fields = givenFields(url);

@@ -7,7 +7,7 @@ import { listEvents } from '../../ops/find.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { listed, plural } from '../../ops/words/format.ts';
 
-/** Processors take pending events within a second or two. */
+/** Processors claim pending events within a second or two. */
 const SOON_MS = 60_000;
 const LOOKED_AT = 200;
 /** of the oldest, of the unexplained, and of the failed events each */
