@@ -110,7 +110,7 @@ export function createApp({ store, assumptions, limits, logger, closing }: AppOp
     if (outage !== null) throw new Outage(outage.status ?? 503);
   }
 
-  /** In the same transaction, so that only an effect uses a fault up. */
+  /** In the same transaction, so that a fault counts as used only with its effect. */
   function perform(name: OperationName, input: object, origin: string) {
     const around = { assumptions, origin };
     // The operation's own schemas have checked the input.
@@ -151,7 +151,7 @@ function refuse(c: Context<Env>, refusal: ApiError): Response {
   return c.json(refusal.body(c.get('requestId')), refusal.status);
 }
 
-/** The same calls get the same ids. Only the start of the sandbox is written, so a read writes nothing. */
+/** The same calls get the same ids. Only the number of starts is written, so a read writes nothing. */
 function requestIds(store: Store): () => string {
   const opening = store.write((tx) => tx.newId('opening'));
   let count = 0;

@@ -14,13 +14,13 @@ export interface SandboxClock {
 
 export interface ClockReading {
   readonly now: number;
-  /** How much further than the time of day the clock was moved. */
+  /** How far ahead of the time of day the clock was moved. */
   readonly ahead: number;
 }
 
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** How far the time of day may be behind before it counts as set back. */
+/** The time of day may be this far behind before it counts as set back. */
 const SLACK_MS = 250;
 
 export interface TimeSource {

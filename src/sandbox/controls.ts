@@ -201,7 +201,7 @@ export interface Controls {
   readonly limits: {
     /** The name of the plan. `null` if you set your own limits. */
     readonly plan: PlanName | null;
-    /** Returns how much of each limit a key has used. Empty if there are no limits. */
+    /** Returns how much of each limit a key has used. Empty without limits. */
     readonly use: (keyId: string) => readonly LimitUse[];
   };
   /** Returns a number that grows with each change in the sandbox. */

@@ -63,7 +63,7 @@ interface WaitingDelivery {
   readonly url: string | null;
   readonly secret: Secret | null;
   readonly tries: number;
-  /** The tries on the schedule. */
+  /** The tries of the schedule. */
   readonly onSchedule: number;
   readonly byHand: number;
   /** When the schedule continues after a try by hand; `null` for a dead letter. */
@@ -76,7 +76,7 @@ const WAITING = `SELECT d.id, e.id AS eventId, e.body, d.endpoint, p.url, p.secr
   FROM deliveries d JOIN events e ON e.seq = d.event JOIN endpoints p ON p.id = d.endpoint
   WHERE d.id = ? AND d.state = 'waiting'`;
 
-/** Delivers as interface 6.3 and 6.4 describe. A delivery is a row, so it survives the process. */
+/** Delivers as in interface 6.3 and 6.4. A delivery is a row, so it survives the process. */
 export function createDispatch(store: Store, options: DispatchOptions): Dispatch {
   const { webhooks, allowRemote = false, timeoutMs = 10_000, concurrency = 16, faults: plan = noFaults } = options;
   const receivers: ReadonlyMap<string, LocalReceiver> =
@@ -107,7 +107,7 @@ export function createDispatch(store: Store, options: DispatchOptions): Dispatch
     options.onTry?.(waiting.id);
   }
 
-  /** Writes the faults of a try, so that a kill does not change them. `null` if they delay the try. */
+  /** Stores the faults of a try, so that a kill does not change them. `null` if they delay the try. */
   function faultsOf({ id, eventId, endpoint, tries, faults }: WaitingDelivery): readonly Fault[] | null {
     if (faults !== null) return JSON.parse(faults) as Fault[];
     const planned = plan(eventId, tries + 1);
@@ -129,7 +129,7 @@ export function createDispatch(store: Store, options: DispatchOptions): Dispatch
     });
   }
 
-  /** Never rejects. Of a failure, it returns only a status and the name of the error. */
+  /** Never rejects. For a failure, it returns only a status and the name of the error. */
   async function send({ endpoint, url, body, secret }: WaitingDelivery, faults: readonly Fault[]): Promise<Seen> {
     const signed = { body, signature: signatureOf(body, secret) };
     if (url !== null) {
@@ -194,7 +194,7 @@ function settle(
     by_hand = 0, resumes_at = NULL, faults = NULL WHERE id = ?`;
   tx.run(counted, id);
   if (why === null) return end(tx, id, 'delivered');
-  // Its endpoint may have been removed meanwhile.
+  // Its endpoint may have been removed since.
   if (tx.get("SELECT 1 FROM deliveries WHERE id = ? AND state = 'waiting'", id) === undefined) return;
   const wait = retryAfter(onSchedule + 1);
   const scheduled = wait === null ? null : tx.now + wait;

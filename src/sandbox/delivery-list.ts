@@ -37,7 +37,7 @@ export interface DeliveryTry {
   /** The number of the attempt, starting at 1. */
   readonly number: number;
   readonly at: Date;
-  /** `null` if there was no response. */
+  /** `null` without a response. */
   readonly status: number | null;
   /** Why the attempt failed; `null` for success. */
   readonly why: string | null;

@@ -89,7 +89,7 @@ const CLOSING_MS = 1_000;
 /** A step, its webhook and an immediate retry follow each other. An endless sequence must not block `advance`. */
 const MOST_IN_TURN = 4;
 
-/** A frozen clock runs one work at a time, only during `advance`. On a real clock, lanes run side by side. */
+/** A frozen clock does one piece of work at a time, only during `advance`. On a real clock, lanes run side by side. */
 export function createDueRunner(store: Store, { steps, work, concurrency, onFailure }: DueRunnerOptions): DueRunner {
   const { clock } = store;
   const isFrozen = clock.kind === 'frozen';
@@ -145,7 +145,7 @@ export function createDueRunner(store: Store, { steps, work, concurrency, onFail
     if (drains > 0) failed ??= { failure };
     else {
       onFailure(failure);
-      pausedUntil = performance.now() + LOOK_EVERY_MS; // the same work would fail again at once
+      pausedUntil = performance.now() + LOOK_EVERY_MS; // the same work would fail again immediately
     }
   }
 
@@ -205,7 +205,7 @@ export function createDueRunner(store: Store, { steps, work, concurrency, onFail
     for (let at: number | null = from; at !== null && at <= until;) {
       clock.moveTo(at);
       await drain(at);
-      // Meanwhile a real clock has moved on, and the work may have made more fall due.
+      // A real clock has advanced since, and the work may have made more work due.
       const now = Math.min(clock.now(), until);
       const isMore: boolean = (nextAfter(at) ?? Infinity) <= now;
       inTurn = isMore ? inTurn + 1 : 0;

@@ -78,7 +78,7 @@ interface Settings extends Omit<EndpointSettings, 'url'> {
   readonly url: string | null;
 }
 
-/** A webhook that was set before keeps its endpoint and deliveries. A webhook that is no longer set is removed. */
+/** A webhook that was already set keeps its endpoint and deliveries. A webhook that is no longer set is removed. */
 export function giveEndpoints(
   tx: Transaction,
   webhooks: readonly Webhook[],
@@ -184,7 +184,7 @@ function typesIn(events: string | null): readonly EventType[] | null {
   return events === null ? null : (JSON.parse(events) as EventType[]);
 }
 
-/** HTTPS (interface 8.6), except on this machine (A12). Without `allowRemote`, no made-up event reaches a live shop. */
+/** HTTPS (interface 8.6), except on this machine (A12). Without `allowRemote`, invented events cannot reach a live shop. */
 function checkedUrl(text: string, allowRemote: boolean): string {
   const refuse = (why: string): never => {
     throw new ConfigurationError('INVALID_OPTION', why);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HookboxError } from '../errors.ts';
 import { assumed } from './assumptions.ts';
 
-/** It never repeats the sent value. `field` is a path such as `items.0.quantity`. */
+/** It never contains the sent value. `field` is a path such as `items.0.quantity`. */
 const errorDetail = z.object({ field: z.string(), message: z.string() });
 
 /** The fields of `error` for each code (interface 7.3). */
@@ -63,7 +63,7 @@ interface ErrorBody {
   readonly error: { readonly code?: ErrorCode; readonly message: string; readonly request_id: string };
 }
 
-/** Rolls the transaction of its request back (interface 7.3). */
+/** Rolls back the transaction of its request (interface 7.3). */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends HookboxError {
   override readonly name = 'ApiError';
   readonly code: Code;

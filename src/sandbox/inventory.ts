@@ -59,7 +59,7 @@ export function giveBackStock(
     changeStock(tx, locationId, product_id, quantity, lowStockAt);
 }
 
-/** Sets the stock of a product. Sends no event if the stock was right. */
+/** Sets the stock of a product. Sends no event if the stock does not change. */
 export function setStock(
   tx: Transaction,
   locationId: string,

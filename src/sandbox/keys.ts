@@ -141,7 +141,7 @@ export function requirePermission(key: KeyRecord, permission: Permission): void 
   });
 }
 
-/** The store has only the hash. The seed gives the value again, so a sandbox can return its first key. */
+/** The store has only the hash. The seed gives the same value again, so a sandbox can return its first key. */
 export function keyValue(seed: number, id: string): string {
   return `sbx_${createHash('sha256').update(`${seed}/api-key/${id}`).digest('base64url').slice(0, 32)}`;
 }

@@ -136,7 +136,7 @@ function headersOf({ most, used, end }: Window, counted: 0 | 1): Counted['header
 
 function windowOf(db: Reading, keyId: string, limit: Limit, signedUpMs: number, now: number): Window {
   const { length } = limit;
-  // The month is the account's, so that a new key does not start a new month.
+  // The month belongs to the account, so that a new key does not start a new month.
   const whose = length === 'month' ? '' : keyId;
   const [start, end] = length === 'month' ? monthOf(now, signedUpMs) : fixedWindow(now, LENGTH_MS[length]);
   const sql = 'SELECT used FROM limit_windows WHERE whose = ? AND length = ? AND start_ms = ?';

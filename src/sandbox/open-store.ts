@@ -11,7 +11,7 @@ import type { Reading, Store, Transaction } from './store.ts';
 interface StoreOptions {
   readonly file?: string | undefined;
   readonly clock: SandboxClock;
-  /** For a new store; a file keeps its own seed. */
+  /** For a new store; a file keeps its seed. */
   readonly seed?: number | undefined;
   readonly tables: readonly string[];
 }
@@ -39,7 +39,7 @@ export function openStore(options: StoreOptions): Store {
 
 function storeIn(database: SqliteDatabase, { clock, seed: newSeed = randomInt(2 ** 32), tables }: StoreOptions): Store {
   const isOld = isSandbox(database);
-  // Only now, so that a file that is not a sandbox's stays unchanged.
+  // Only now, so that a file that does not belong to a sandbox stays unchanged.
   database.pragma('journal_mode = WAL');
   // A commit still survives the end of the process, but not a power cut.
   database.pragma('synchronous = NORMAL');
@@ -106,7 +106,7 @@ function openDatabase(file: string | undefined): SqliteDatabase {
   try {
     if (file !== undefined) createForOwner(file);
     database = openConnection(file ?? ':memory:', { timeout: 0, fileMustExist: file !== undefined });
-    // Two processes would deliver the same. The lock ends with the process, even if it is killed.
+    // Two processes would send the same deliveries. The lock ends with the process, even if it is killed.
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('user_version'); // takes the lock, and fails for a file that is not a database
     return database;

@@ -5,7 +5,7 @@ import { isLoopbackAddress } from '../host/loopback.ts';
 import { createGuard, SAFE_HEADERS, peerOf } from '../page/safety/request-guard.ts';
 import type { Assumptions } from './assumptions.ts';
 
-/** Refuses other sites, and clients that the service refuses. */
+/** Rejects other sites, and clients that the service rejects. */
 export function createOwnPage(assumptions: Assumptions, logger: Logger, what: string): Hono {
   const app = new Hono();
   const guard = createGuard({}, false);

@@ -68,7 +68,7 @@ export function findSetupIntent(db: Reading, id: string): SetupIntent | null {
   return row === undefined ? null : { ...row, merchantName: merchantName(row.merchantId) };
 }
 
-/** A session adds one method at most. */
+/** A session adds at most one method. */
 export function completeSetupIntent(tx: Transaction, id: string, outcome: PaymentOutcome): void {
   const intent = findSetupIntent(tx, id);
   if (intent === null) throw notFound('setup_intent', id);
@@ -92,7 +92,7 @@ export function paymentOutcome(db: Reading, { paymentMethodId, merchantId }: Bil
   return method.outcome;
 }
 
-/** Records a declined charge too. */
+/** Also records a declined charge. */
 export function charge(
   tx: Transaction,
   { orderId, paymentMethodId, cents }: Bill,

@@ -20,7 +20,7 @@ function readQuery(schema: z.ZodObject, sent: URLSearchParams): unknown {
     const wanted = optional instanceof z.ZodOptional ? optional.unwrap() : optional;
     const values = sent.getAll(name);
     if (values.length === 0) return [name, undefined];
-    // The schema refuses a list of any other parameter.
+    // The schema rejects a list for any other parameter.
     if (wanted instanceof z.ZodArray || values.length > 1) return [name, values];
     return [name, wanted instanceof z.ZodNumber ? numberOr(values[0] ?? '') : values[0]];
   });
@@ -45,7 +45,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    // Servers hold a body to its length, and a whole body is much faster than pieces.
+    // Servers enforce the length of a body, and a whole body is much faster than pieces.
     if (length !== null && Number(length) <= maxBytes) return new Uint8Array(await request.arrayBuffer());
     for await (const chunk of request.body ?? []) {
       size += chunk.byteLength;

@@ -7,7 +7,7 @@ function named<Shape extends z.ZodRawShape>(id: string, shape: Shape, meta: obje
 }
 
 const string = z.string();
-/** A text that a client sends. SQLite keeps no half of a surrogate pair (A9). */
+/** A text that a client sends. SQLite cannot store half of a surrogate pair (A9). */
 const text = string.max(1_000).refine((sent) => sent.isWellFormed(), 'must not contain a lone surrogate');
 const id = text.min(1);
 const dateTime = z.iso.datetime();

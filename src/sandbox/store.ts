@@ -1,6 +1,6 @@
 import type { SandboxClock } from './clock.ts';
 
-/** The caller names the columns, so the caller knows the type of a row. */
+/** The caller names the columns, so only the caller knows the type of a row. */
 export interface Reading {
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only the caller knows the columns
   get<Row = unknown>(sql: string, ...parameters: readonly unknown[]): Row | undefined;
@@ -27,7 +27,7 @@ export interface Store extends Reading {
   close(): void;
 }
 
-/** By the names of the columns: many values in a row are easily mixed up. */
+/** By the names of the columns, because many values in a row are easily mixed up. */
 export function insert(
   tx: Transaction,
   table: string,

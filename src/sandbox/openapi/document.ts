@@ -259,7 +259,7 @@ function refusalsWith(marks: Marks): Refusals {
 }
 
 function headersBeside([code]: readonly ErrorCode[]): ResponseHeaders {
-  // Limits count per key, which is unknown here.
+  // Limits count per key, and this key is unknown.
   if (code === 'INVALID_API_KEY') return {};
   return code === 'RATE_LIMIT_EXCEEDED' ? headersOf([...COUNTED, 'X-RateLimit-Retry-After']) : COUNTED_HEADERS;
 }

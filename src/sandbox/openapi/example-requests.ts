@@ -35,7 +35,7 @@ function posting(path: string, body: object): ExampleRequest {
 
 interface ExampleRequest {
   readonly method: string;
-  /** with `{name}` for what only the reader knows */
+  /** with `{name}` for values that only the reader knows */
   readonly path: string;
   readonly search: string;
   readonly body: unknown;

@@ -193,7 +193,7 @@ function answerFields({ responses }: oas31.OperationObject, status: number, sche
   const answer = responses?.[String(status)] as oas31.ResponseObject | undefined;
   const schema = answer?.content?.['application/json']?.schema;
   if (schema === undefined) return [];
-  // The page explains messages once, because each answer has them.
+  // The page explains messages once, because each response has them.
   return fieldsOf(schema, schemas).filter(({ name }) => !/^messages\b/.test(name));
 }
 
