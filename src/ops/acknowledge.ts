@@ -40,7 +40,7 @@ export async function acknowledgeGroup(
 /**
  * Removes the acknowledgement of a group of dead events, and so reopens the group.
  *
- * @returns the acknowledgement that was removed, or `null` if there was none
+ * @returns the removed acknowledgement, or `null` if the group was not acknowledged
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`
  * @throws InboxUnavailableError if the inbox could not be written to; nothing has changed
  * @example

@@ -56,7 +56,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** In UTC; `null` for a day that does not exist. */
 export function spanOfDay(day: string): { readonly since: Date; readonly until: Date } | null {
   const since = new Date(DAY.test(day) ? `${day}T00:00:00Z` : Number.NaN);
-  // The 31st of February would be a day of March.
+  // Date reads 31 February as a day in March.
   if (Number.isNaN(since.getTime()) || dayOf(since) !== day) return null;
   return { since, until: new Date(since.getTime() + DAY_MS) };
 }

@@ -36,7 +36,7 @@ export interface BackupReport {
  */
 export async function backup(inbox: AnyInbox, file: string, by: By): Promise<BackupReport> {
   const operations = operationsOf(inbox);
-  // The folder would describe the machine in the copied audit.
+  // The folder would describe the machine in the audit of the copy.
   const audit = await operations.note('backup', by, { file: basename(file) }, { bytes: 0 });
   try {
     const bytes = await operations.backup(file);

@@ -63,7 +63,7 @@ export function handlingInWords({ handlers }: Forecast): string | null {
   return `In the last hour, handlers ran up to ${plural(perMinute, 'time')} a minute. At this rate, they need ${age(ms)}.`;
 }
 
-/** `null` before there is a rate. */
+/** `null` as long as the rate is unknown. */
 export function timeLeft({ total, worked, ranMs }: Pick<Bulk, 'total' | 'worked' | 'ranMs'>): number | null {
   return worked === 0 || ranMs < WORTH_TELLING_MS ? null : ((total - worked) * ranMs) / worked;
 }

@@ -78,7 +78,7 @@ export async function previewBulk(
   const searched = searchedFor(askedByFilter(act, force, filter), filter);
   let examined = 0;
   let found = 0;
-  // Newest first, so events that arrive meanwhile are not included.
+  // Newest first, so events that arrive during the preview are not included.
   for (let before: number | null | undefined; before !== null && searched.states.length > 0;) {
     signal?.throwIfAborted();
     const page = await operations.search(searched, { before: before ?? null, limit: PREVIEW_PAGE });
@@ -149,7 +149,7 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
       isOurs = bulk.state === 'running';
       onProgress?.(shownBulk(bulk));
       if (!isOurs) return shownBulk(bulk);
-      // Events of another process count too.
+      // Events of another process also count.
       next = Math.max(next + ((bulk.worked - worked) / ratePerSecond) * 1_000, performance.now());
       await until(next, signal, () => operations.reportBulk(id, false));
     }
@@ -331,7 +331,7 @@ const OUTCOME: RulesFor<BulkOutcomeOptions> = { onProgress: 'function', signal: 
 /**
  * Counts a bulk action's events by their current state. `listEvents` with the filter `{ bulk: id }` lists them.
  *
- * @returns `null` if there is no bulk action with this id
+ * @returns `null` if no bulk action has this id
  * @throws `signal.reason` if the signal is aborted
  * @example
  * ```ts

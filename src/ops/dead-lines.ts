@@ -11,7 +11,7 @@ export interface DeadLine {
   readonly key: string;
   /** the type or the release; `null` for events without one, and in a line of an error */
   readonly name: string | null;
-  /** finds these events */
+  /** the filter that finds these events */
   readonly filter: EventFilter;
   readonly count: number;
   readonly more: boolean;
@@ -19,9 +19,9 @@ export interface DeadLine {
   readonly lastDeadAt: Date;
   /** most frequent first */
   readonly types: readonly string[];
-  /** the releases that ran when the first and the last of them died; oldest first */
+  /** the releases that ran when the first and the last of them became dead; oldest first */
   readonly releases: readonly string[];
-  /** how many errors they died of; `null` in a line of one error */
+  /** the number of their different errors; `null` in a line of one error */
   readonly errors: number | null;
   readonly recent: readonly number[];
   readonly newest: EventSummary;
@@ -37,7 +37,7 @@ const MOST_LOOKED_AT = 5_000;
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
 
-/** By error, all dead events; by type or release, the 5,000 that died last. */
+/** By error, all dead events; by type or release, the 5,000 that became dead last. */
 export async function deadLines(inbox: AnyInbox, by: DeadGrouping, now = Date.now()): Promise<readonly DeadLine[]> {
   const operations = operationsOf(inbox);
   const marks = deployments(await operations.marks(0, Number.MAX_SAFE_INTEGER)).filter(
@@ -80,7 +80,7 @@ function releaseAt(marks: readonly Mark[], endpoint: string, at: Date): Mark | u
   return marks.findLast((mark) => (mark.endpoint === '*' || mark.endpoint === endpoint) && mark.at <= at);
 }
 
-/** @param events - in the order of their deaths, the last one first */
+/** @param events - most recently dead first */
 export function linesOf(
   by: Exclude<DeadGrouping, 'error'>,
   events: readonly EventSummary[],
@@ -128,7 +128,7 @@ function typeFilter(type: string | null): EventFilter {
   return type === null ? { deadReasons: ['invalid'] } : { types: [type] };
 }
 
-/** From its beginning to that of the next release. */
+/** From the start of a release to the start of the next. */
 function spanOf(mark: Mark | undefined, marks: readonly Mark[]): EventFilter {
   const [first] = marks;
   if (mark === undefined) return first === undefined ? {} : { failedUntil: first.at };

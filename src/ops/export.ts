@@ -71,8 +71,8 @@ export async function* exportOfEach(
   let recountedAt = performance.now();
   try {
     yield FIRST_LINE;
-    // An importing inbox must not begin to handle the events before.
-    // A handler's pause ends by itself.
+    // An importing inbox must not start to handle the events before.
+    // A handler's pause ends without an operator.
     const pauses = filters.some(isWhole) ? await operations.pausedTypes() : [];
     for (const pause of pauses) if (pause.until === undefined) yield pauseLine(pause);
     for (const [n, filter] of filters.entries()) {
@@ -144,7 +144,7 @@ export async function* readableLines(
   }
 }
 
-/** What both readable formats tell of an event. */
+/** The common fields of both readable formats. */
 function factsOf(event: ExportedEvent) {
   const { endpoint, id, type, entity, created, verified, state, deadReason, receivedMs, settledMs, dueMs } = event;
   return {

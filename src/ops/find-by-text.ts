@@ -16,7 +16,7 @@ const USUAL_LIMIT = 50;
 const MOST = 500;
 const MOST_EXAMINED = 5_000;
 const NAMES = 5;
-/** A shorter beginning fits too many names. */
+/** A shorter beginning matches too many names. */
 const FEWEST_LETTERS = 4;
 
 const REQUEST: RulesFor<FindRequest> = { at: true, limit: whole(1, MOST), signal: true };

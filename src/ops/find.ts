@@ -160,7 +160,7 @@ export async function deadGroups(inbox: AnyInbox, now = Date.now()): Promise<rea
   return operationsOf(inbox).deadGroups({ now });
 }
 
-/** Entries of the same time stay in this order, in which they happened. */
+/** Entries of the same time keep this order, in which they happened. */
 function timelineOf(
   summary: EventSummary,
   event: StoredEvent,

@@ -82,7 +82,7 @@ async function watched(inbox: AnyInbox, deadline: Deadline): Promise<Watched> {
 
 const underWay = new WeakMap<AnyInbox, Promise<readonly [Watch, readonly DatabaseFault[]]>>();
 
-/** Probes that ask at the same time share one look, so slow looks do not pile up. */
+/** Simultaneous probes share one check, so slow checks do not pile up. */
 function watchOnce(inbox: AnyInbox): Promise<readonly [Watch, readonly DatabaseFault[]]> {
   const begun =
     underWay.get(inbox) ??
@@ -109,7 +109,7 @@ export function warningsOf(seen: Watch, inbox: Pick<AnyInbox, 'file'>, now: Date
   ];
 }
 
-/** One warning for all endpoints, unless only some are alarmed, or for different reasons. */
+/** One warning for all endpoints, unless only some have this problem, or for different reasons. */
 function alarmedLanes({ all, endpoints }: AllTraffic): readonly Traffic[] {
   const alarmed = endpoints.filter(({ alarm }) => alarm !== null);
   if (all.alarm === null) return alarmed;
@@ -170,7 +170,7 @@ function processorWarnings({ traffic, missing, unhandled }: Watch, now: Date): r
 
 const NAMED_TYPES = 3;
 
-/** `order.created, order.ready and 2 more types`; `any type` for what handles all. */
+/** `order.created, order.ready and 2 more types`; `any type` for a handler of all types. */
 export function typesText(types: readonly string[]): string {
   if (types.includes('*')) return 'any type';
   if (types.length === 0) return 'no type';

@@ -19,7 +19,7 @@ import { plural } from './words/format.ts';
 export interface ImportReport extends ImportCounts {
   /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;
-  /** The types that are now paused in this inbox, as in the export. Absent if there are none. */
+  /** The types that are now paused in this inbox, as in the export. Absent without such types. */
   readonly paused?: readonly EndpointType[];
 }
 

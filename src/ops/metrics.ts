@@ -173,7 +173,7 @@ const COUNTERS = {
   hookbox_discarded_total: 'Events discarded by operators.',
 } as const;
 
-/** What each counter counts, its label `outcome`, and the label that has the detail. */
+/** The meaning of each counter, its label `outcome`, and the label with the detail. */
 const COUNTED: readonly (readonly [
   what: Counted,
   counter: keyof typeof COUNTERS,
@@ -250,7 +250,7 @@ export interface Sample {
   readonly metricName?: string;
 }
 
-/** Known types, those that handlers name or have named, and what the rest counts as. */
+/** Known types, types of handlers now or earlier, and the name for all others. */
 function typeLabels(handled: Iterable<string>): ReadonlySet<string> {
   return new Set([...eventTypes, ...ownTypesAmong(handled), 'other', 'invalid']);
 }

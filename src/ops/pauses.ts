@@ -176,7 +176,7 @@ export function lanesOf({ breakdown }: Pick<Bulk, 'breakdown'>): HeldUpLanes {
   };
 }
 
-/** The endpoints that processors name; empty while a processor handles every endpoint. */
+/** The named endpoints of processors; empty while a processor handles every endpoint. */
 export async function namedEndpoints(inbox: AnyInbox, now: number): Promise<readonly string[]> {
   const { handled } = await inbox.processors(now);
   if (handled.some(({ endpoint, seenAt }) => endpoint === '*' && seenAt.getTime() > seenSince(now))) return [];

@@ -4,9 +4,9 @@ import { JsonTokens } from '../events/json.ts';
 
 /**
  * Replaces personal and business values in an event's body by made-up values of the same shape. Drawn with a random
- * key, they cannot be guessed back, and the event stays valid. What changes and what stays:
+ * key, they cannot be guessed, and the event stays valid. What changes and what stays:
  *
- * - ids keep their prefix and their length; the same id is replaced by the same one throughout the body
+ * - ids keep their prefix and their length; the same id gets the same replacement in the whole body
  * - texts keep their length, spaces, punctuation and capitals
  * - numbers keep their digits before and after the point, and 0 stays 0; counts stay, because handlers decide by them
  * - times, field names that do not look like an id, `type`, `object`, `status`, `currency`, `fulfillment_method`, true,
@@ -59,7 +59,7 @@ const COUNTS = new Set(['quantity', 'item_count', 'previous_quantity', 'current_
 const PLAIN_WORDS = new Set(['object', 'status', 'currency', 'fulfillment_method']);
 const ID = /^[a-z]{1,12}_(?=[^_]*[0-9A-Z])[A-Za-z0-9]{6,}$/;
 const TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/;
-/** Other values of these fields may be a text that a person wrote. */
+/** Other values of these fields may be text that a person wrote. */
 const WORD = /^[A-Za-z][\w-]{0,31}$/;
 
 class Redaction {
@@ -69,7 +69,7 @@ class Redaction {
     this.#key = key;
   }
 
-  /** @param depth - how many objects and lists it is in; 1 is the envelope */
+  /** @param depth - the number of objects and lists around it; 1 is the envelope */
   text(token: string, name: string | null, depth: number): string {
     const value = JSON.parse(token) as string;
     if (depth === 1 && name === 'type') return token;

@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * Compares how handlers have done since the newest release of a span (or else the newest secret; or else in the span)
+ * Compares the results of handlers since the newest release of a span (or else the newest secret; or else in the span)
  * with the time before, which is as long as the span.
  *
  * @param label - the length of the span in words
@@ -35,7 +35,7 @@ export async function changesOf(
   const operations = operationsOf(inbox);
   const marks = deployments(await operations.marks(since.getTime(), until.getTime()));
   const length = until.getTime() - since.getTime();
-  // A new secret does not change how handlers do.
+  // A new secret does not change the results of handlers.
   const newest = marks.findLast(({ kind }) => kind === 'release') ?? marks.at(-1);
   // Counts are per minute.
   const at = newest === undefined ? since.getTime() : Math.floor(newest.at.getTime() / MINUTE_MS) * MINUTE_MS;

@@ -16,7 +16,7 @@ export interface StoredEventFilter {
 const PAGE = 50;
 
 /**
- * In the order of arrival, without events that arrive meanwhile.
+ * In order of arrival, without events that arrive later.
  *
  * @param through - the `seq` of the last event; by default that of the newest
  */

@@ -63,7 +63,7 @@ export async function trafficOf(inbox: AnyInbox, now: number): Promise<AllTraffi
   const each = [null, ...(names.length > 1 ? names : [])].map((endpoint) => {
     const counted = lastAccepted(endpoint, rows);
     const last = endpoint === null ? precise(counted, events[0]?.receivedAt.getTime(), now) : counted;
-    // The minute of the last delivery may also hold earlier ones.
+    // The minute of the last delivery may also contain earlier ones.
     const since = Math.max(Math.min((last ?? -Infinity) + 1, now - HOUR_MS), now - WEEK_MS);
     return { endpoint, last, since };
   });
@@ -236,7 +236,7 @@ function endpointsIn(totals: readonly CountTotal[]): readonly string[] {
   return [...new Set(names)].toSorted();
 }
 
-/** `signature-mismatch default`: no reason has a space. */
+/** `signature-mismatch default`: reasons contain no space. */
 function refusal(detail: string): { readonly reason: string; readonly endpoint: string } {
   const at = detail.indexOf(' ');
   return { reason: detail.slice(0, at), endpoint: detail.slice(at + 1) };

@@ -39,7 +39,7 @@ export async function watch(inbox: AnyInbox, now = Date.now()): Promise<Watch> {
     if (seenAt > (lastSeen.get(type) ?? new Date(0))) lastSeen.set(type, seenAt);
   }
   const missing = missingProcessors(seen, now).filter(({ endpoint }) =>
-    // Their unhandled events are reported already.
+    // Another warning reports their unhandled events.
     unhandled.waiting.every((type) => type.endpoint !== endpoint || type.since === null),
   );
   const areInline = await Promise.all(missing.map((one) => isProcessedSince(inbox, one)));

@@ -33,7 +33,7 @@ export function createAnnouncer({
   let announcing: Promise<unknown> = Promise.resolve();
   let hasLeft = false;
 
-  /** In steps, so that deliveries and claims come in between. */
+  /** In steps, so that deliveries and claims run in between. */
   async function sweep(first: Announced, ignoreBefore: number | null): Promise<Announced['ignored']> {
     const counts = new Map<string, Announced['ignored'][number]>();
     for (let step = first; ;) {
@@ -59,10 +59,10 @@ export function createAnnouncer({
 
   return {
     handledSince: (now: number) => presence.handledSince(now),
-    /** Resolves when the inbox knows. The returned function checks the waiting events, which may take long. */
+    /** Resolves when the inbox has recorded it. The returned function checks the waiting events; that may take long. */
     async announce() {
       const now = clock.now();
-      // A processor without handlers may be a mistake, so it ignores no events.
+      // A processor without handlers may be a mistake, so it does not ignore events.
       const ignoreBefore = scope.types.length === 0 ? null : presence.ignoreBefore(now);
       const first = await announceAt(now, ignoreBefore);
       presence.announced(now);
@@ -73,7 +73,7 @@ export function createAnnouncer({
         log.waiting(await inbox.unhandled(then, presence.handledSince(then)));
       };
     },
-    /** After a sleep, the processor seems gone. Ignores no events, because no time may have passed. */
+    /** After a sleep, the processor seems gone. Does not ignore events, because no time may have passed. */
     async showAgain() {
       const now = clock.now();
       if (shownAt !== null && !wasSeenAfter(shownAt, seenSince(now))) await announceAt(now, null);
@@ -100,7 +100,7 @@ export function createAnnouncer({
 
 const HOUR_MS = 60 * 60_000;
 
-/** A type is the sender's text, so all unknown types are reported as one. */
+/** A type is a text of the sender, so all unknown types are reported as one. */
 function unhandledLog(logger: Logger) {
   const seldom = throttle(HOUR_MS);
   const told = new Set<string>();
@@ -191,7 +191,7 @@ export function createPresence() {
       const [first = now] = readings;
       return Math.min(seenSince(now), ...(readings.length < 3 ? [seenSince(first)] : readings));
     },
-    /** Events that have been due since then may be ignored; `null` for none yet. */
+    /** Events that have been due since then may be ignored; `null` as long as none may be. */
     ignoreBefore(now: number): number | null {
       return readings.length < 2 ? null : Math.min(seenSince(now), ...readings.slice(-2));
     },

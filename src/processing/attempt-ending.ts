@@ -25,12 +25,12 @@ export interface AttemptEndingOptions {
   }[];
 }
 
-/** Writes how attempts end, and releases events, in a processor and in inline mode. */
+/** Writes the results of attempts, and releases events, in a processor and in inline mode. */
 export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, failed, tell }: AttemptEndingOptions) {
-  /** attempts whose end is not written yet */
+  /** attempts whose result is not written yet */
   const running = new Map<Promise<unknown>, { readonly lease: Lease; readonly attempt: LoggedAttempt }>();
   const givingBack = new Set<Promise<void>>();
-  /** attempts that were reported: two writes may both find the end written */
+  /** reported attempts, because two writes may both find the result written */
   const known = new WeakSet<LoggedAttempt>();
 
   /** Retries until it is written: a handler that succeeded must not count as crashed because the disk was full. */
@@ -92,7 +92,7 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
   const atMost = (share: number, work: Promise<unknown>): Promise<unknown> => timers.atMost(closeMs * share, work);
 
   return {
-    /** Keeps the lease until `ended` resolves, when the end is written. `close` waits for it. */
+    /** Keeps the lease until `ended` resolves, when the result is written. `close` waits for it. */
     hold(lease: Lease, attempt: LoggedAttempt, ended: Promise<unknown>): void {
       leases.keep(lease, attempt);
       running.set(ended, { lease, attempt });
@@ -121,7 +121,7 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
           Promise.all(claimed.map(({ lease }) => inbox.settle(lease, { outcome: 'interrupted' }, clock.now()))),
         ),
       ),
-    /** Aborts running handlers after a while, and then releases the events that are left and those of `claiming`. */
+    /** Aborts running handlers after a while, and then releases the remaining events and those of `claiming`. */
     async close(claiming: Promise<unknown> | null = null): Promise<void> {
       const allEnded = (): Promise<unknown> => Promise.allSettled([claiming, ...running.keys(), ...givingBack]);
       leases.close();
@@ -152,7 +152,7 @@ function settlementOf(end: AttemptEnd, attempt: Pick<LoggedAttempt, 'lines' | 'r
   return { ...settlement, ...attempt.ran, ...(log.length > 0 && { log }) };
 }
 
-/** If the clock was set back meanwhile, the backoff and the pause keep their length. */
+/** If the clock was set back since, the backoff and the pause keep their length. */
 function asOf(now: number, endedAt: number, settlement: Settlement): Settlement {
   return now >= endedAt ? settlement : withTimes(settlement, (ms) => movedBack(ms, endedAt - now, now));
 }

@@ -87,7 +87,7 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
             const dueAt = new Date(end.dueAt).toISOString();
             const { pauseUntil } = end;
             const pause = pauseUntil !== undefined && { typePausedUntil: new Date(pauseUntil).toISOString() };
-            // The stack of a requested wait helps no reader.
+            // The stack of a requested wait is useless to a reader.
             const isPlanned = end.error.name === 'RetryLaterError';
             const error = isPlanned ? { ...end.error, stack: null } : end.error;
             logger.warn({ ...attempt, dueAt, ...pause, ...why(attempt, error) }, isPlanned ? SAID.later : SAID.failed);
@@ -139,7 +139,7 @@ const FRAME_BYTES = 64;
 
 const FIRST_PLACE = /\n\s+at /;
 
-/** pino names an error by its class, or by `name` if it has none. */
+/** pino shows the class of an error, or its `name`. */
 const PROTOTYPE: object = Object.create(Object.prototype, {
   constructor: { value: undefined },
   toString: {
@@ -160,7 +160,7 @@ export function loggedError({ name, message, stack }: AttemptError): LoggedError
   return Object.assign(logged, { stack: fitting(written, left) });
 }
 
-/** A stack begins with the message: a long one would leave no room for the places. */
+/** A stack begins with the message, and a long message would leave no room for the places. */
 function withShortHead(stack: string, head: string): string {
   const at = stack.search(FIRST_PLACE);
   return at <= MESSAGE_BYTES ? stack : head + stack.slice(at);
@@ -183,8 +183,8 @@ function fitting(text: string, bytes: number): string {
 }
 
 /**
- * The stored error of any thrown value. The message names its causes, because `fetch failed` alone says nothing;
- * signatures and passwords in URLs are left out. Never throws.
+ * The stored error of any thrown value. The message names its causes, because `fetch failed` alone is useless.
+ * Signatures and passwords in URLs are removed. Never throws.
  */
 export function attemptError(thrown: unknown): AttemptError {
   if (!isError(thrown)) {
@@ -199,7 +199,7 @@ export function attemptError(thrown: unknown): AttemptError {
   };
 }
 
-/** An error may be its own cause, and an AggregateError have thousands. */
+/** An error may be its cause, and an AggregateError may have thousands. */
 const MOST_ERRORS = 10;
 
 /** The causes of an error, and all errors of an AggregateError. */
@@ -234,7 +234,7 @@ function ownCodeOf(error: Error): string | undefined {
   }
 }
 
-/** `fetch failed: connect ECONNREFUSED 127.0.0.1:80`. Leaves out a cause that the error quotes itself. */
+/** `fetch failed: connect ECONNREFUSED 127.0.0.1:80`. Omits a cause that the error itself quotes. */
 function saidBy(thrown: Error): string {
   const [first = '', ...causes] = chainOf(thrown).map((error, at) => (at === 0 ? ownWords(error) : withCode(error)));
   let said = first;
@@ -295,7 +295,7 @@ export type AttemptEnd =
 export interface AttemptFacts {
   readonly endpoint: string;
   readonly id: string;
-  /** `null` if the body has no type any more */
+  /** `null` if the body no longer has a type */
   readonly type: string | null;
   readonly attempt: number;
 }

@@ -28,7 +28,7 @@ export interface HandlingOptions extends AttemptHooks {
 /** The service's schedule is the retry. */
 const NO_RETRY = { attempts: Infinity, baseMs: 0, maxMs: 0 };
 
-/** What a processor and inline mode share: they run attempts, keep their leases, and report how they ended. */
+/** The shared part of processors and inline mode: runs attempts, keeps their leases, and reports their results. */
 export function attemptsOf(
   options: HandlingOptions,
   inline: boolean,
@@ -44,7 +44,7 @@ export function attemptsOf(
   const timers = new Timers(clock);
   const grace = new LeaseGrace({ leaseMs, lookMs: AGAIN_MS, now: clock.now() });
   const ofType = inline ? { of: (type: string) => ({ ...byType.of(type), retry: NO_RETRY }) } : byType;
-  /** Others may not have been able to renew their leases either. */
+  /** Others may also have been unable to renew their leases. */
   const failed = (what: string, failure: unknown): void => {
     grace.failed(clock.now());
     report(what, failure);

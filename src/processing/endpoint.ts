@@ -19,7 +19,7 @@ function mistaken(endpoint: unknown): string | null {
   if (typeof endpoint !== 'string') return typeof endpoint;
   if (endpoint === '') return 'an empty string';
   if (endpoint === '*') return "'*'";
-  // No database can store it: two names would become one.
+  // No database can store it, so two names would become equal.
   if (!endpoint.isWellFormed()) return 'a string with a lone surrogate';
   return endpoint.length > LONGEST_ENDPOINT ? `a string of more than ${LONGEST_ENDPOINT} characters` : null;
 }
@@ -40,7 +40,7 @@ export function endpointsOf(endpoint: string | readonly string[] = DEFAULT_ENDPO
   });
 }
 
-/** The command that does the same as a button of the page. */
+/** The command with the same effect as a button of the page. */
 export function eventCommand(
   act: 'show' | Act,
   { endpoint, id }: EventKey,

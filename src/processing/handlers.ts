@@ -59,7 +59,7 @@ export interface HandlerContext<Database = DefaultDatabase> {
   readonly signal: AbortSignal;
   /** `true` if a newer event of the same entity was already processed, so this event is out of date. */
   readonly superseded: boolean;
-  /** The body as it was delivered and signed. Use these bytes to archive or forward the body. */
+  /** The body exactly as delivered and signed. Use these bytes to archive or forward the body. */
   readonly rawBody: Uint8Array;
   /** Facts about the delivery that stored the event. */
   readonly delivery: DeliveryFacts;
@@ -150,7 +150,7 @@ export function namedTypes(handlers: Handlers): readonly string[] {
 }
 
 /**
- * Rejects handlers that hookbox would not see, or could not call.
+ * Rejects handlers that hookbox could not find or call.
  *
  * @throws ConfigurationError `UNKNOWN_EVENT_TYPE`, `INVALID_OPTION`
  */
@@ -182,7 +182,7 @@ export function assertHandlers(handlers: Handlers, schemas: EventSchemas = {}): 
   }
 }
 
-/** Without a prototype that has properties of its own. */
+/** Without a prototype that has properties. */
 export function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -333,7 +333,7 @@ type TypeLimits = Readonly<Record<'timeoutMs', number>> & {
   readonly breaker: Breaker | null;
 };
 
-/** The limits of each type: its handler's own, or those of `processing`. */
+/** The limits of each type: of its handler, or of `processing`. */
 export interface LimitsByType {
   of(type: string): TypeLimits;
   /** how many events of each handler may run at once; `null` if no handler has a limit */
@@ -383,7 +383,7 @@ export function handlerFor(handlers: Handlers, type: string): Handler<HandledEve
   return (typeof handler === 'function' ? handler : handler.handle) as Handler<HandledEvent>;
 }
 
-/** The first promise, and a function that is called when a handler waits for it. */
+/** The original promise, and a function that is called when a handler waits for it. */
 interface Origin {
   readonly promise: Promise<unknown>;
   heard(): void;
@@ -409,7 +409,7 @@ export class OfferedPromise<T> extends Promise<T> {
     origin.promise.catch(() => void super.then(undefined, () => {}));
   }
 
-  // oxlint-disable-next-line unicorn/no-thenable -- a promise has it; this one notes its use
+  // oxlint-disable-next-line unicorn/no-thenable -- promises have it; this one records its use
   override then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
@@ -426,7 +426,7 @@ export class OfferedPromise<T> extends Promise<T> {
     return new OfferedPromise(super.then(hearing(onFulfilled), hearing(onRejected)), this.#origin);
   }
 
-  /** The built-in one would listen to both success and failure. */
+  /** The built-in method would listen to both success and failure. */
   override finally(onFinally?: (() => void) | null): Promise<T> {
     return new OfferedPromise(super.then((value) => value).finally(onFinally), this.#origin);
   }

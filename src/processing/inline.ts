@@ -13,16 +13,16 @@ export type InlineResult = 'processed' | 'failed' | 'busy' | 'timeout' | 'late' 
 
 export interface Afterwards {
   readonly waitUntil?: HostLimits['waitUntil'];
-  /** the host stops with the answer, so no work can continue after it */
+  /** the host stops with the response, so no work can continue after it */
   readonly frozen?: boolean;
 }
 
-/** Within the time that adapters keep back for the answer itself. */
+/** Within the time that adapters reserve for the response. */
 const FROZEN_LIMIT_MS = 200;
 
 /**
- * Handles an event once for each delivery: the service's schedule is the retry. A handler that outlives the deadline
- * keeps its lease; where the host would freeze it, the event is released.
+ * Handles an event once per delivery, because the service's schedule is the retry. A handler that outlives the deadline
+ * keeps its lease. If the host would freeze it, the event is released.
  */
 export function createInlineRunner(options: HandlingOptions & { readonly ordering: boolean }) {
   const { inbox, ordering, logger } = options;
@@ -34,14 +34,14 @@ export function createInlineRunner(options: HandlingOptions & { readonly orderin
   );
   const { leaseMs, types, named } = limits;
   const { rates, probes } = limits.byType;
-  /** deliveries whose handler runs or is about to */
+  /** deliveries whose handler is running or about to run */
   const runs = new Set<Promise<InlineResult>>();
   let isClosing = false;
   const inOwnContext = ownContext();
   const crashed = boundToHere(attempts.crashed);
   let looked = { now: clock.now(), steady: performance.now() };
 
-  /** The time on the steady clock since the last look was no sleep. */
+  /** The time on the steady clock since the last check was not a sleep. */
   function look(): number {
     const next = { now: clock.now(), steady: performance.now() };
     grace.wasAwake(Math.min(next.now, looked.now + Math.ceil(next.steady - looked.steady)));
@@ -73,7 +73,7 @@ export function createInlineRunner(options: HandlingOptions & { readonly orderin
     return { attempt, settled };
   }
 
-  /** A host that stops with the answer is asked to wait for hooks. */
+  /** Asks a host that stops with the response to wait for hooks. */
   function keepFor(waitUntil: Afterwards['waitUntil']): void {
     const pending = hookCalls.pending();
     if (pending !== null) askToWait(waitUntil, pending);

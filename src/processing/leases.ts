@@ -55,7 +55,7 @@ export function leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed }: L
   }
 
   return {
-    /** A claim names the held leases, and so renews them too. */
+    /** A claim names the held leases, and so also renews them. */
     held: (): readonly Lease[] => [...attempts.keys()],
     keep(lease: Lease, attempt: RunningAttempt): void {
       attempts.set(lease, attempt);
@@ -80,13 +80,13 @@ export function leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed }: L
 
 /**
  * Decides which leases of other processes have expired. A process that was suspended, saw its clock jump, or could not
- * write cannot tell: the others may have been unable to renew, too. It gives them a grace period, the length of one
- * lease.
+ * write cannot tell, because the others may have been unable to renew. It gives them a grace period of one lease.
+ * During this period, their leases count.
  */
 export class LeaseGrace {
   readonly #leaseMs: number;
   readonly #lookMs: number;
-  /** the last look, and the last write */
+  /** the last check, and the last write */
   #lookedAt: number;
   #wroteAt: number;
   #failedAt = 0;
@@ -105,7 +105,7 @@ export class LeaseGrace {
     this.#wroteAt = now;
   }
 
-  /** Looks begin only now, and a write was possible until now. */
+  /** Checks begin only now, and a write was possible until now. */
   startAt(now: number): void {
     this.#lookedAt = now;
     this.#wroteAt = now;
@@ -170,7 +170,7 @@ export class LeaseGrace {
 
   /** A lease that ended before this time has expired. */
   expiredBy(now: number): number {
-    // An event that arrives just after a sleep is claimed before the next look.
+    // An event that arrives right after a sleep is claimed before the next check.
     this.#noteAbsence(now);
     if (this.#since === null) return now;
     if (now < this.#until) return Math.min(this.#since, now);

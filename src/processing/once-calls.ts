@@ -36,7 +36,7 @@ export class OnceCalls {
     this.#of = attempt;
   }
 
-  /** Throws, instead of rejecting, if it is misused: a synchronous function in ctx.transaction must not go on. */
+  /** Throws, instead of rejecting, if it is misused: a synchronous function in ctx.transaction must not continue. */
   readonly call: HandlerContext['once'] = (name, run) => {
     const misuse = this.#misuseOf(name, run);
     if (misuse !== null) throw new ConfigurationError('INVALID_OPTION', misuse);
@@ -89,7 +89,7 @@ export class OnceCalls {
     return new Map(steps.map(({ name, result }) => [name, result]));
   }
 
-  /** A full disk must not have a step run again. */
+  /** A full disk must not cause another run of a step. */
   async #persistently<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -157,7 +157,7 @@ function jsonOf(name: string, value: unknown): string | null {
   return json;
 }
 
-/** `null` for what JSON has */
+/** `null` for a JSON value */
 function kindOf(value: unknown): string | null {
   if (typeof value === 'number') return Number.isFinite(value) ? null : String(value);
   if (value === null || ['undefined', 'boolean', 'string'].includes(typeof value)) return null;

@@ -114,7 +114,7 @@ export interface Processor extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** The inbox is available again after this many looks in a row, one each second. */
+/** The inbox counts as available after this many successful checks in a row, one each second. */
 const WELL_AGAIN = 3;
 /** A locked file must not keep a processor from closing. */
 const LEAVE_LIMIT_MS = 1_000;
@@ -176,13 +176,13 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   const outage = outageLog(logger, 'the inbox is available again', { times: WELL_AGAIN });
 
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
-  /** A writer of events wakes the processor in its own context. */
+  /** The code that stores events wakes the processor in its own context. */
   let inOwnContext = ownContext();
   const slots = new Slots(concurrency, byType.bounds);
   let claiming: Promise<void> | null = null;
-  /** More events wait than there are slots; they come before new ones. */
+  /** More events are waiting than slots are free; they come before new ones. */
   let isBehind = true;
-  /** stored as running, and not begun */
+  /** stored as running, but not started */
   let toBegin: { readonly event: ClaimedEvent; readonly leave: () => void }[] = [];
   let again = false;
   /** the events of a failed claim do not look due */
@@ -191,7 +191,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   let cancelWake = (): void => {};
   let closed: Promise<void> | undefined;
 
-  /** One claim at a time; a request meanwhile is remembered. */
+  /** One claim at a time. A request during a claim is remembered. */
   function pump(): void {
     if (!isOpen() || slots.free === 0) return;
     if (claiming !== null) {
@@ -215,7 +215,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     const { free } = slots;
     if (free === 0) return;
     const claimed = await claim(free);
-    // Closed meanwhile: no timer would renew these leases.
+    // Closed by now: no timer would renew these leases.
     if (!isOpen()) return ending.giveBackUnrun(Promise.resolve(claimed));
     for (const event of claimed) run(event);
     if (claimed.length === free) again = true;
@@ -256,7 +256,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
 
   async function accept(event: IncomingEvent, deadline: number): Promise<Acceptance> {
     if (!isOpen() || hasFailed || !isInScope(scope, event)) return inbox.accept(event, deadline);
-    // Only a claim decides about these.
+    // Only a claim can decide about these.
     if (isRated({ ...scope, rates }, event.type) || quietOf(latest, event.type) !== null)
       return inbox.accept(event, deadline);
     if (!slots.hasRoomFor(event.type)) isBehind = true;
@@ -277,7 +277,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     }
   }
 
-  /** The handler begins after the answer, because the sender waits for that. */
+  /** The handler starts after the response, because the sender waits for that. */
   async function begin(event: ClaimedEvent, leave: () => void): Promise<void> {
     if (!isOpen()) {
       leave();
@@ -351,7 +351,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
       if (isOpen()) state = 'new'; // so that it can be started again
       throw failure;
     }
-    if (!isOpen()) return; // closed meanwhile
+    if (!isOpen()) return; // closed by now
     release.begin();
     stopListening = inbox.onPending(() => inOwnContext(pump));
     every(AGAIN_MS, 'cannot find new events', poll, unanswered);

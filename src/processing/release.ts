@@ -41,7 +41,7 @@ export function releaseNote(
       await operations?.noteRelease({ ...facts, at: now(), what: hasBegun ? 'goes on' : 'began' });
       hasBegun = true;
     } catch {
-      next = AGAIN_MS; // an inbox that cannot write this has told of worse already
+      next = AGAIN_MS; // an inbox that cannot write this has already reported worse faults
     }
     if (state !== 'begun') return;
     timer = unrefTimer(

@@ -50,14 +50,14 @@ export interface RunningAttempt {
 }
 
 export interface LoggedAttempt extends RunningAttempt {
-  /** `null` if the body has no type any more */
+  /** `null` if the body no longer has a type */
   readonly type: string | null;
   /** its handler has ended, or was abandoned */
   isOver(): boolean;
   about(): EndedAttempt;
   /** stored with the attempt */
   readonly ran: Pick<Settlement, 'limit' | 'processor'>;
-  /** What the handler threw; `undefined` without a failure. Never logged. */
+  /** The thrown value of the handler; `undefined` without a failure. Never logged. */
   thrown(): unknown;
   /** the last lines that its handler logged */
   lines(): readonly LogLine[];
@@ -105,7 +105,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return { ...facts, durationMs, ...(code !== undefined && { code }) };
   };
 
-  /** Each attempt has its own context, so `enterWith` in a handler does not reach the next attempt. */
+  /** Each attempt has a separate context, so `enterWith` in a handler does not reach the next attempt. */
   const inOwnContext = ownContext();
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
@@ -158,7 +158,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     signal: controller.signal,
     superseded: claimed.superseded,
     get rawBody() {
-      // A copy: what is in memory is what is stored.
+      // A copy, so that the memory has exactly the stored value.
       return (rawBody ??= Uint8Array.from(claimed.body));
     },
     delivery: { endpoint: claimed.endpoint, receivedAt: claimed.receivedAt, verified: claimed.verified },
@@ -208,7 +208,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     isChecking = true;
     const checked = await checkedEvent(event, schema);
     isChecking = false;
-    // The attempt may have been aborted meanwhile.
+    // The attempt may have been aborted in between.
     controller.signal.throwIfAborted();
     if (!checked.fits) throw new DoesNotFit(checked.why);
     return called(checked.event);
@@ -236,7 +236,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     if (stopped === 'lost') return { outcome: 'lost' };
     // Writes after the transaction's own end are committed, so the handler must not run again.
     if (spoiled !== null) return failed(spoiled, true);
-    // A handler that returns after its signal was aborted has not done its work.
+    // A handler that returns after its signal was aborted may not have finished its work.
     if (stopped === 'closing') return { outcome: 'interrupted' };
     // The lost transaction explains more than the timeout.
     if (stopped === 'timeout') return failed(transactions.givenUp ?? controller.signal.reason);
@@ -289,7 +289,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   };
 }
 
-/** The message only if the log has it, too. */
+/** Includes the message only if the log also has it. */
 function spanEnd(end: AttemptEnd, logErrors: boolean): SpanEnd {
   const { outcome } = end;
   if (!('error' in end)) return { outcome, ...(outcome === 'lost' && { errorType: 'lost' }) };

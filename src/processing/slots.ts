@@ -1,7 +1,7 @@
 import type { ClaimRequest } from '../inbox/work.ts';
 import type { LimitsByType } from './handlers.ts';
 
-/** The handlers that may run at once, in all and of each type. */
+/** How many handlers may run at once, in all and of each type. */
 export class Slots {
   readonly #most: number;
   readonly #bounds: LimitsByType['bounds'];

@@ -31,7 +31,7 @@ export class TransactionCalls {
   }
 
   readonly call: HandlerContext['transaction'] = (work) => {
-    // `work` may return a value or a promise; this function does not look at it.
+    // `work` may return a value or a promise; this function treats them alike.
     const promise = this.#begin(work as (database: DefaultDatabase) => never);
     const call: Call = {
       state: 'running',
@@ -83,19 +83,19 @@ export class TransactionCalls {
     return this.#calls.some(({ state }) => state === 'committed');
   }
 
-  /** Its function has ended the transaction itself. */
+  /** Its function itself has ended the transaction. */
   get spoiled(): TransactionError | null {
     return this.#failureWith((code) => code.endsWith('_BY_ITSELF'));
   }
 
-  /** It ended because the attempt was given up. */
+  /** It ended because hookbox gave up the attempt. */
   get givenUp(): TransactionError | null {
     return this.#failureWith((code) => code === 'GIVEN_UP');
   }
 
   /**
-   * The failure of a call that the handler did not await. A handler that awaited it and then returned has decided that
-   * the event is processed.
+   * The failure of a call that the handler did not await. A handler that awaited it and then returned has accepted
+   * the result, so the event is processed.
    */
   get unheard(): Thrown | null {
     const first = this.#failures().find(({ heard }) => !heard);

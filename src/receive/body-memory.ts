@@ -2,9 +2,9 @@ import type { BodyBuffer } from './delivery.ts';
 
 type Stop = NonNullable<ReturnType<BodyBuffer['add']>>;
 
-/** The first size of a buffer. A Content-Length may lie, so no memory is allocated for announced bytes. */
+/** The initial size of a buffer. A Content-Length may lie, so no memory is allocated for announced bytes. */
 const LEAST_BYTES = 1_024;
-/** Nearly all deliveries are smaller. Larger bodies cannot fill the eighth that is left to them. */
+/** Nearly all deliveries are smaller. Larger bodies cannot fill the last eighth. */
 const SMALL_BYTES = 64 * 1024;
 const LEFT_TO_SMALL = 1 / 8;
 
@@ -30,7 +30,7 @@ export class ReadingRoom {
     this.#maxLargeBytes = Math.max(maxBytes, maxHeldBytes * (1 - LEFT_TO_SMALL));
   }
 
-  /** Bytes of memory that is really allocated. */
+  /** Bytes that are really allocated. */
   get held(): number {
     return this.#held;
   }
@@ -83,7 +83,7 @@ function largePart(bytes: number): number {
 export class Reading implements BodyBuffer {
   /** Resolves when earlier bodies needed the memory. */
   readonly crowdedOut: Promise<'no-room'>;
-  /** Gave everything back, because there was no room. */
+  /** Released everything, because the memory was full. */
   isRefused = false;
   held = 0;
   readonly #room: ReadingRoom;
@@ -127,7 +127,7 @@ export class Reading implements BodyBuffer {
     return this.#buffer;
   }
 
-  /** Counts bytes outside the buffer. `false` if there is no room for them. */
+  /** Counts bytes outside the buffer. `false` if the memory is full. */
   holds(bytes: number): boolean {
     if (this.#isOver || (bytes > this.held && !this.#room.make(this, bytes))) {
       this.crowdOut();

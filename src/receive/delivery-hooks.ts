@@ -115,15 +115,15 @@ interface SilenceOptions {
 /** `onSilent` is called at most an eighth of the time late. */
 const LOOKS = 8;
 
-/** Counts looks, because a clock may be set and a machine may sleep. Asks the inbox too, because another process may receive for the endpoint. */
+/** Counts checks, because a clock may be set and a machine may sleep. Also asks the inbox, because another process may receive for the endpoint. */
 function silenceWatch({ inbox, endpoint, silentAfterMs, report, clock }: SilenceOptions): SilenceWatch {
   const after = clock === undefined ? unrefAfter : (ms: number, callback: () => void) => clock.after(ms, callback);
   const everyMs = silentAfterMs / LOOKS;
   let looks = 0;
   let isReported = false;
-  /** The endpoint's newest event at the last look; `undefined` before the first. */
+  /** The endpoint's newest event at the last check; `undefined` before the first. */
   let newest: EventSummary | null | undefined;
-  /** The newest event of all endpoints, at the last two looks: a slow commit may appear behind a newer one. */
+  /** The newest event of all endpoints, at the last two checks: a slow commit may appear behind a newer one. */
   let looked = { upTo: 0, before: 0 };
   let hasHeard = false;
   let heardAt: Date | null = null;
@@ -136,7 +136,7 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, report, clock }: Silence
   }
 
   async function look(): Promise<void> {
-    // A delivery just before this look ends the silence by the next one.
+    // A delivery just before this check ends the silence by the next one.
     looks += 1;
     const wasHeard = hasHeard;
     hasHeard = false;
@@ -152,7 +152,7 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, report, clock }: Silence
     report({ lastReceivedAt: newest?.receivedAt ?? heardAt, silentForMs: (looks - 1) * everyMs });
   }
 
-  /** The event may lie beneath pages of busier endpoints. */
+  /** The event may be several pages down, below events of busier endpoints. */
   async function newestSince(seq: number): Promise<EventSummary | null> {
     let before: number | null = null;
     do {

@@ -71,7 +71,7 @@ export function startReminder(
   };
 }
 
-/** A sender's mistake is no error of this server. */
+/** A sender's mistake is not an error of this server. */
 export async function inSpan(
   tracing: Tracing,
   endpoint: string,

@@ -13,9 +13,9 @@ export interface DeliveryStatistics {
   flush(): Promise<void>;
 }
 
-/** Not every delivery is a write, in a busy hour or under attack. */
+/** Writes less often than deliveries arrive, for a busy hour or an attack. */
 const FLUSH_MS = 1_000;
-/** Kinds of rejections between two writes; beyond them only the reason counts. */
+/** Kinds of rejections between two writes; above this number, only the reason counts. */
 const MAX_KINDS = 1_000;
 
 interface NotedRejection extends Rejection {
@@ -76,7 +76,7 @@ export function deliveryStatistics(
 
   return {
     note(delivery, outcome, tookMs, body) {
-      // A browser or a probe sends no delivery.
+      // A browser or a probe does not send a delivery.
       if ('reason' in outcome && outcome.reason === 'method-not-allowed') return;
       counts.count('answer-ms', latencyBucket(tookMs));
       const isRefused = outcome.kind === 'rejected' || outcome.kind === 'unavailable';

@@ -5,7 +5,7 @@ import { createInlineRunner, type InlineResult } from '../processing/inline.ts';
 import type { Delivery } from './delivery.ts';
 import type { Reason } from './outcome.ts';
 
-/** When handlers run: `inline` before the answer, `background` once `start()` was called; the host decides where it is not set. */
+/** When handlers run: `inline` before the response, `background` after `start()`. Unless it is set, the host decides. */
 export type HandlingMode = 'background' | 'inline' | undefined;
 
 export interface InlineHandling {

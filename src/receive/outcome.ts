@@ -87,12 +87,12 @@ interface ErrorRow {
   readonly kind: ErrorOutcome['kind'];
   readonly status: Status;
   readonly code: AnswerCode;
-  /** Never repeats the secret, the signature or the body. */
+  /** Never contains the secret, the signature or the body. */
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Enough for a lock or a restart; the service keeps to its own schedule (interface 6.4). */
+/** Enough for a lock or a restart; the service follows its own schedule (interface 6.4). */
 const RETRY_AFTER = { 'Retry-After': '5' } as const;
 const CLOSE = { Connection: 'close' } as const;
 
@@ -228,7 +228,7 @@ export interface ErrorFacts {
   readonly onReported?: () => void;
 }
 
-/** Not enumerable, so that no answer and no log shows it. */
+/** Not enumerable, so that no response and no log shows it. */
 const READ = Symbol('body read so far');
 
 /** Throttled, because a flood of forged deliveries must not fill the log. */
@@ -253,7 +253,7 @@ export function bodyOf(outcome: Outcome & { readonly [READ]?: Uint8Array }): Uin
   return outcome[READ] ?? null;
 }
 
-/** Such as `Error ECONNREFUSED`. The message may quote the body. */
+/** For example `Error ECONNREFUSED`. The message may quote the body. */
 export function nameAndCode(thrown: unknown): string {
   const name = nameOf(thrown);
   try {
@@ -264,7 +264,7 @@ export function nameAndCode(thrown: unknown): string {
   }
 }
 
-/** The server did nothing wrong, or the attempt log reports it. */
+/** The server is not at fault, or the attempt log reports the failure. */
 const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
   'body-incomplete',
   'handler-busy',

@@ -202,10 +202,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       deadline = verifier.startDeadline(delivery);
       const verified = await verifier.verify(delivery, deadline);
       if (isErrorOutcome(verified)) return verified;
-      // After the body was read: the end of a connection with unread bytes would lose the answer.
+      // After the body was read, because a connection that ends with unread bytes would lose the response.
       if (isTooLate) return verifier.reject('closing');
 
-      // An inbox ends at the deadline by itself; this limit is for one that hangs.
+      // An inbox ends at the deadline itself; this limit is for one that hangs.
       const event = incoming(verified, trace);
       const storing = started ? processor.accept(event, deadline.at) : inbox.accept(event, deadline.at);
       const acceptance = await withinDeadline(storing, deadline);
@@ -247,7 +247,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (isClosing) return takeIn(delivery, true);
     const arrivedAt = performance.now();
     underWay.begin();
-    // A processor in this process notes the same release.
+    // A processor in this process records the same release.
     release.begin();
     try {
       const outcome = await traced(delivery);
@@ -342,7 +342,7 @@ class UnderWay {
 const MOST_KEYS = 10;
 const AGAIN_MS = 30_000;
 
-/** Notes in memory when deliveries begin to be signed with another secret. A file would let an attacker test guesses. */
+/** Records in memory when deliveries begin to be signed with another secret. A file would let an attacker test guesses. */
 function secretChange(
   marks: Pick<Marks, 'noteSecret'> | undefined,
   endpoint: string,

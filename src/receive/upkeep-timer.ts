@@ -5,7 +5,7 @@ import { unrefTimer } from '../host/unref-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { UPKEEP_EVERY_MS } from '../processing/limits.ts';
 
-/** The upkeep of an inbox while the receiver's own processor is not started, as in inline mode. */
+/** The upkeep of an inbox while the receiver's processor is not started, as in inline mode. */
 export interface UpkeepTimer {
   begin(): void;
   stop(): void;

@@ -175,7 +175,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
     try {
       return await verifyBody(delivery, await readBody(delivery.body, maxBytes, reading, deadline), deadline);
     } finally {
-      // Anyone may have sent an unverified body, and verifying may wait for the secret.
+      // The body is not verified yet, and verifying may wait for the secret.
       reading.close();
     }
   }
@@ -263,7 +263,7 @@ async function readBody(
 ): Promise<BodyRead> {
   if (typeof body === 'function') {
     const late = Promise.race([deadline.passed.then(() => 'too-slow' as const), reading.crowdedOut]);
-    // A reader stops by itself; this limit is for one that does not.
+    // A reader stops itself; this limit is for one that does not.
     const read = await Promise.race([body({ maxBytes, late, buffer: reading }), late]);
     if (reading.isRefused) return { ended: 'no-room' };
     if (typeof read === 'string') return { ended: read };

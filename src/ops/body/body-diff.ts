@@ -27,7 +27,7 @@ interface Shown {
   readonly masked: JsonNode;
 }
 
-/** Compares two bodies. For a masked value, it says only that it differs. */
+/** Compares two bodies. For a masked value, it reports only a difference. */
 export function bodyDiff(one: Uint8Array, other: Uint8Array, mask: (body: Uint8Array) => Uint8Array): BodyDiff {
   const at = firstDifference(one, other);
   const was = shownOf(one, mask);

@@ -12,17 +12,17 @@ const MASKED_JSON = JSON.stringify(MASKED);
 export interface Mask {
   readonly masks: boolean;
   readonly mask: (body: Uint8Array) => Uint8Array;
-  /** Hides the masked values of the body in the log lines of its attempts, too. */
+  /** Also hides the masked values of the body in the log lines of its attempts. */
   readonly maskLog: <H extends Logged>(history: H) => H;
   /** The filter, without masked fields where it searches whole bodies. */
   readonly narrowed: (filter: EventFilter) => EventFilter;
-  /** Why a filter would tell what a masked value is, or `null`. */
+  /** Why a filter would reveal a masked value, or `null`. */
   readonly refusal: (filter: EventFilter) => string | null;
 }
 
 /**
- * Reads paths such as `data.customer.email` or `data.items[].name`. `[3]` is one place of a list; a path without
- * brackets reaches through lists too.
+ * Reads paths such as `data.customer.email` or `data.items[].name`. `[3]` is one item of a list; a path without
+ * brackets also matches inside lists.
  *
  * @throws ConfigurationError for anything but such a path
  */
@@ -60,8 +60,8 @@ function readableSteps(path: string): readonly Step[] {
 }
 
 /**
- * Whether one path leads into the other. A path that cannot be read might lead anywhere. Masking too much is better
- * than too little.
+ * Whether one path leads into the other. An unreadable path might lead anywhere. Masking too much is better than
+ * masking too little.
  */
 function overlaps(one: readonly Step[], other: readonly Step[]): boolean {
   const [names, others] = [one, other].map((steps) => steps.filter((step) => step.startsWith('.'))) as [Step[], Step[]];
@@ -95,7 +95,7 @@ function masked(body: Uint8Array, root: Branch): { readonly text: string; readon
   return { text: pieces.join(''), hidden };
 }
 
-/** The part of an event's history that may have values of the body. */
+/** The part of an event's history that may contain values of the body. */
 interface Logged {
   readonly event: { readonly body: Uint8Array | null };
   readonly timeline: readonly TimelineEntry[];

@@ -49,7 +49,7 @@ export interface JsonNode {
   /** whether the name is repeated: readers may take either value */
   readonly again: boolean;
   readonly kind: 'object' | 'list' | 'text' | 'number' | 'word';
-  /** an unquoted text, a number as it is written, or `true`, `false` or `null` */
+  /** an unquoted text, an unchanged number, or `true`, `false` or `null` */
   readonly value: string;
   readonly children: readonly JsonNode[];
   /** the number of children, including omitted ones; a lower bound if `cut` */
@@ -77,7 +77,7 @@ interface Growing extends JsonNode {
 }
 
 /**
- * The limits bound the work, because deliveries wait meanwhile.
+ * The limits bound the work, because deliveries wait for it.
  *
  * @param text - valid JSON
  */

@@ -251,7 +251,7 @@ const MOST_SEARCHES = 50;
 export interface GroupPlace {
   readonly fingerprint: string;
   readonly retrying?: boolean;
-  /** a bulk action on the whole group, whose events are known for a week */
+  /** a bulk action on the whole group; its list of events is kept for a week */
   readonly bulk?: number;
 }
 

@@ -30,7 +30,7 @@ export function listed(parts: readonly string[]): string {
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** `0.4%`; only exactly nothing is 0%, and only everything is 100%. */
+/** `0.4%`; only an exact zero is 0%, and only an exact one is 100%. */
 export function percent(part: number): string {
   if (part > 0 && part < 0.001) return '< 0.1%';
   if (part < 1 && part >= 0.9995) return '> 99.9%';
@@ -43,7 +43,7 @@ export function bytes(size: number): string {
   const units = ['KiB', 'MiB', 'GiB', 'TiB'];
   let value = size / 1_024;
   let unit = 0;
-  // From 1,023.95 on it would read as 1,024.
+  // From 1,023.95 on, it would round to 1,024.
   while (value >= 1_023.95 && unit < units.length - 1) {
     value /= 1_024;
     unit += 1;

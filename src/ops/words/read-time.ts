@@ -15,7 +15,7 @@ export function parseDuration(text: string): number | null {
 }
 
 /**
- * `2h` ago, a date, a date-time, `14:00` (the last time that it was), or `31 Jan 08:00`. Without a zone it is UTC.
+ * `2h` ago, a date, a date-time, `14:00` (its last occurrence), or `31 Jan 08:00`. Without a zone it is UTC.
  * `null` for anything else.
  *
  * @param now - milliseconds since 1970
