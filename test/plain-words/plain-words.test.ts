@@ -1,37 +1,37 @@
 import { expect, it } from 'vitest';
 import { counted, sentencesOf } from './texts.ts';
 
-// CONTRIBUTING.md, Plain words. A bound is the count of today: lower it with each page and folder that you rewrite.
+// CONTRIBUTING.md, Plain words.
 const PATTERNS = [
   {
     name: 'nobody, somebody, whoever',
     found: /\b(?:nobody|somebody|whoever)\b/gi,
     instead: 'the reader, an operator, each …',
-    most: { docs: 0, strings: 0, comments: 321 },
+    most: { docs: 0, strings: 0, comments: 0 },
   },
   {
     name: 'is told, is asked, heard, handy',
     found: /\b(?:(?:is|are|was|were|be) (?:told|asked)|heard|hears|handy)\b/gi,
     instead: 'gets, receives, is called with',
-    most: { docs: 0, strings: 0, comments: 248 },
+    most: { docs: 0, strings: 0, comments: 0 },
   },
   {
     name: 'there is none, is no',
     found: /\b(?:there (?:is|are|was|were) (?:none|no|not)\b|(?:is|are) (?:none|no) (?!longer)\w+)/gi,
     instead: 'No … yet. Cannot … Throws for an unknown …',
-    most: { docs: 0, strings: 0, comments: 156 },
+    most: { docs: 0, strings: 0, comments: 4 },
   },
   {
     name: 'a clause as a noun',
     found: /\bwhat (?:is|was|are|were|has|have|comes?|waits?|fails?|stands?|runs?|goes|begins?|says?)\b/gi,
     instead: 'the noun of the glossary',
-    most: { docs: 0, strings: 0, comments: 646 },
+    most: { docs: 0, strings: 0, comments: 2 },
   },
   {
     name: 'goes on, of its own, as it was',
     found: /\b(?:go(?:es)? on|of (?:its|their|his) own|as it was|as they were)\b/gi,
     instead: 'continues; its; unchanged',
-    most: { docs: 0, strings: 0, comments: 159 },
+    most: { docs: 0, strings: 0, comments: 4 },
   },
 ] as const;
 

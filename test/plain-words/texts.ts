@@ -116,5 +116,5 @@ export function sentencesOf(kind: Kind): readonly { readonly file: string; reado
 export const counted = {
   docs: () => texts.docs.filter((page) => page !== 'CONTRIBUTING.md').map((page) => prose(read(page))),
   strings: () => [...SOURCE, ...DATA].flatMap(shownIn),
-  comments: () => SOURCE.filter((file) => !file.endsWith('.js')).map(commentsIn),
+  comments: () => SOURCE.map(commentsIn),
 } as const;
