@@ -60,9 +60,10 @@ const KEYS: ReturnType<Look['keys']> = [
   ['r', 'rerun the selected events, this event, or the group in the row (asks first)'],
   ['d', 'discard the selected events, this event, or the group in the row (asks first)'],
   ['?', 'show this list'],
+  ['Ctrl+Enter', 'confirm, where Enter alone must not, such as a discard'],
   ['Esc', 'close the dialog, or leave the field'],
 ];
-const KEYS_OF_OPERATORS = new Set(['x', 'r', 'd']);
+const KEYS_OF_OPERATORS = new Set(['x', 'r', 'd', 'Ctrl+Enter']);
 
 export const OPERATORS_LOOK: Look = {
   navigation: [

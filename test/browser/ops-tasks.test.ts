@@ -153,7 +153,7 @@ task('Discard a group of dead events.', async ({ page, does, sees }) => {
   await sees(`Will discard ${count} events`);
   expect(await countEvents(site.inbox, { states: ['discarded'] })).toMatchObject({ count: 0 });
   await does.write('test orders without a tax rate');
-  await does.press('Enter');
+  await does.click(page.getByRole('button', { name: `Discard ${count} events` }));
   await sees(`Of ${count} events discarded, ${count} are still discarded.`);
 });
 

@@ -586,6 +586,15 @@ document.addEventListener('click', (event) => {
   });
 });
 
+// Enter alone does nothing in a form that only its button confirms.
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+  const [first, , button] = event.target.form?.querySelectorAll('[type="submit"]') ?? [];
+  if (!first?.disabled) return;
+  event.preventDefault();
+  first.form.requestSubmit(button);
+});
+
 function isTyping(target) {
   return (
     target instanceof Element && target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]')

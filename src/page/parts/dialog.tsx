@@ -28,8 +28,8 @@ type DialogParts = PropsWithChildren<{
   /** the target of the cancel link without the script */
   readonly back: string;
   readonly button: string;
-  /** Enter in a field does nothing: only the button itself confirms */
   readonly danger?: boolean;
+  readonly byButton?: boolean;
   readonly hidden?: HiddenFields;
   readonly fields: Child;
   /** beneath the form */
@@ -37,14 +37,13 @@ type DialogParts = PropsWithChildren<{
 }>;
 
 export function ActDialog(parts: DialogParts) {
-  const { visit, id, title, to, back, button, danger = false, hidden = [], fields, below, children } = parts;
+  const { visit, id, title, to, back, button, danger = false, byButton = danger, hidden = [] } = parts;
+  const { fields, below, children } = parts;
   return (
     <dialog id={id} class="ask" aria-labelledby={`${id}-title`} open={visit.url.searchParams.get('ask') === id}>
       <h2 id={`${id}-title`}>{title}</h2>
       {children}
-      <ActForm visit={visit} to={to} label={button} hidden={hidden}>
-        {/* The first button of a form is the one that Enter presses. */}
-        {danger && <button type="submit" disabled hidden />}
+      <ActForm visit={visit} to={to} label={button} hidden={hidden} byButton={byButton}>
         {fields}
         <div class="confirm">
           <a class="button" href={back} data-close>

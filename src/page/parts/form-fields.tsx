@@ -10,18 +10,34 @@ type FormParts = PropsWithChildren<{
   readonly label: string;
   readonly enctype?: 'multipart/form-data';
   readonly hidden?: HiddenFields;
+  /** Enter in a field does nothing: only the button itself confirms */
+  readonly byButton?: boolean;
 }>;
 
 /** A form of an action, with the token; only operators get one. */
-export function ActForm({ visit, to, id, label, enctype, hidden = [], children }: FormParts) {
+export function ActForm({ visit, to, id, label, enctype, hidden = [], byButton = false, children }: FormParts) {
   if (visit.visitor.role !== 'operator') return <></>;
   return (
     <form id={id} method="post" action={`${visit.base}${to}`} aria-label={label} enctype={enctype}>
       {[['csrf', visit.csrf] as const, ...hidden].map(([name, value]) => (
         <input type="hidden" name={name} value={value} />
       ))}
+      {byButton && <NothingByEnter />}
       {children}
     </form>
+  );
+}
+
+/**
+ * Enter in a text field presses the first button of the form, which does nothing if it is disabled. Elsewhere, such as in
+ * a box, some browsers then press the next button; a form outside of a dialog does nothing by the method `dialog`.
+ */
+function NothingByEnter() {
+  return (
+    <>
+      <button type="submit" disabled hidden />
+      <button type="submit" formmethod="dialog" formnovalidate hidden />
+    </>
   );
 }
 
@@ -29,7 +45,6 @@ export const MAX_REASON = 1_000;
 
 interface ReasonParts {
   readonly value?: string;
-  /** so that a second Enter does not start the action */
   readonly isRequired?: boolean;
   readonly hasFocus?: boolean;
 }

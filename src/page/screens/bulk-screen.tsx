@@ -317,7 +317,7 @@ async function progressPanel(bulk: Bulk, visit: Visit) {
       {isOperator(visit) ? (
         <div class="act-row" id="acts" data-offers>
           {isGoing ? (
-            <ActForm visit={visit} to={`/bulks/${bulk.id}/pause`} id="pause" label="Pause">
+            <ActForm visit={visit} to={`/bulks/${bulk.id}/pause`} id="pause" label="Pause" byButton>
               <button type="submit">
                 <Icon name="pause" />
                 Pause
@@ -342,7 +342,7 @@ function runForm(bulk: Bulk, visit: Visit) {
   const isSevere = bulk.act === 'discard' || bulk.force;
   return (
     <div id="run">
-      <ActForm visit={visit} to={`/bulks/${bulk.id}/run`} label={isPreview ? 'Run' : 'Resume'}>
+      <ActForm visit={visit} to={`/bulks/${bulk.id}/run`} label={isPreview ? 'Run' : 'Resume'} byButton={isSevere}>
         <ReasonField
           value={isSevere ? '' : (bulk.reason ?? '')}
           isRequired={isSevere}
@@ -351,8 +351,8 @@ function runForm(bulk: Bulk, visit: Visit) {
         <label>
           Events per second <input type="number" name="rate" min="1" max="100000" value={String(USUAL_RATE)} required />
         </label>{' '}
-        <button type="submit" class="primary">
-          <Icon name="play" />
+        <button type="submit" class={bulk.act === 'discard' ? 'danger' : 'primary'}>
+          <Icon name={bulk.act === 'discard' ? 'discard' : 'play'} />
           {isPreview ? buttonFor(bulk) : `Resume the remaining ${number(bulk.total - bulk.worked)}`}
         </button>
       </ActForm>
@@ -363,7 +363,7 @@ function runForm(bulk: Bulk, visit: Visit) {
 function cancelForm(bulk: Bulk, visit: Visit, words: 'Cancel' | 'Cancel the rest') {
   return (
     <div id="cancel">
-      <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label={words}>
+      <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label={words} byButton>
         <button type="submit">
           {words !== 'Cancel' && <Icon name="stop" />}
           {words}

@@ -191,6 +191,7 @@ function pausing(
           ['type', type],
           ['endpoint', endpoint],
         ]}
+        byButton
         fields={<ReasonField />}
       >
         <p>

@@ -158,7 +158,7 @@ function importPanel(visit: Visit) {
         Here you can import an export file of up to {number(UPLOAD_MIB)} MiB. Import larger files with{' '}
         <code>{copyingCommand('import', visit.named)}</code>. {LOSES.import}
       </p>
-      <ActForm visit={visit} to="/maintenance/import" label="Import" enctype="multipart/form-data">
+      <ActForm visit={visit} to="/maintenance/import" label="Import" enctype="multipart/form-data" byButton>
         <p>
           <label>
             File <input type="file" name="file" accept=".ndjson,.jsonl,application/x-ndjson" required />
@@ -337,7 +337,6 @@ interface ConfirmationParts {
   readonly says: Child;
 }
 
-/** The field is required, so pressing Enter, however often, does nothing. */
 function confirmation(visit: Visit, parts: ConfirmationParts) {
   const { act, label, count, again, hidden, toType, button, says } = parts;
   return (
@@ -351,6 +350,7 @@ function confirmation(visit: Visit, parts: ConfirmationParts) {
           to={`/maintenance/${act}`}
           label={label}
           hidden={[...hidden, ['confirm', String(count)]]}
+          byButton
         >
           <p>{LOSES[act]}</p>
           {again !== undefined && (

@@ -32,7 +32,13 @@ function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: 
   const resume: Column<Pause> = [
     'resume',
     ({ type, endpoint }) => (
-      <ActForm visit={visit} to="/paused/resume" label={`Resume ${type}`} hidden={Object.entries({ type, endpoint })}>
+      <ActForm
+        visit={visit}
+        to="/paused/resume"
+        label={`Resume ${type}`}
+        hidden={Object.entries({ type, endpoint })}
+        byButton
+      >
         <ReasonField />
         <button type="submit" class="primary">
           Resume
@@ -90,7 +96,7 @@ function pauseForm(named: readonly string[], visit: Visit) {
         Running handlers finish. Newer events of the same order, cart or product also wait.
       </p>
       <div class="actions">
-        <ActForm visit={visit} to="/paused/pause" label="Pause a type">
+        <ActForm visit={visit} to="/paused/pause" label="Pause a type" byButton>
           {suggestedField('Type', 'type', searchParams.get('type') ?? '', eventTypes)}
           {suggestedField('Endpoint', 'endpoint', searchParams.get('endpoint') ?? usual, named)}
           <ReasonField />{' '}

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
-import { auditLines, discardEvents, listBulks, previewBulk, rerunEvents } from '../../../src/ops/index.ts';
+import { expect, test } from 'vitest';
+import { discardEvents, listBulks, rerunEvents } from '../../../src/ops/index.ts';
 import { openBrowser, ofFile } from '../../browser/browser.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { asks, openedIn } from './page-in-browser.ts';
@@ -130,68 +129,6 @@ test('d goes to where a discard is confirmed, and no further; a click there lead
   await page.keyboard.press('d');
   expect(await asks(page, 'document.activeElement.localName')).toBe('body');
   expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.state).toBe('dead');
-});
-
-describe('Enter, pressed again and again, does nothing that is lost', () => {
-  const WAYS: Readonly<Record<string, readonly [path: string, from: string | ((page: Page) => Promise<void>)]>> = {
-    'a prune': ['/maintenance', '#prune button'],
-    'a prune, from its field': ['/maintenance', '#prune input[name="olderThanDays"]'],
-    'an erasure': ['/maintenance', '#erase button'],
-    'an erasure, from its field': ['/maintenance', '#erase input[name="entity"]'],
-    'a group that is discarded': [
-      '/dead',
-      async (page) => {
-        await page.locator('#groups .menu > summary').first().click();
-        await page.locator('#groups button:has-text("Discard")').first().focus();
-      },
-    ],
-    'a group that is discarded, by its key': ['/dead', rowKeys('j', 'd')],
-    'all that is dead': ['/events?state=dead', '#acts button:has-text("Discard")'],
-    'all, processed ones too': ['/events?state=processed', '#acts button:has-text("Rerun")'],
-    'a preview that somebody has left': ['/bulks', '#bulks th a'],
-    'a preview in the list': ['/bulks', rowKeys('j')],
-    'what is chosen': ['/events?state=dead', rowKeys('j', 'x', 'd')],
-    'an event in a list': ['/events?state=dead', rowKeys('j', 'd')],
-    'an event': ['/events/default/evt_dead', rowKeys('d')],
-    'an event, by what opens it': ['/events/default/evt_dead', 'button[value=discard]'],
-    'a processed event': ['/events/default/evt_done', rowKeys('r')],
-  };
-
-  function rowKeys(...keys: readonly string[]) {
-    return async (page: Page): Promise<void> => {
-      for (const key of keys) await page.keyboard.press(key);
-      if (keys.at(-1) !== 'j') await page.locator('input[name=reason]:focus').waitFor();
-    };
-  }
-
-  test.for(Object.entries(WAYS))('%s', async ([, [path, from]]) => {
-    const { page, inbox, origin } = await opened('evt_dead');
-    await handled(inbox, { outcome: 'processed' }, orderEvent('evt_done'));
-    const by = { actor: 'grace', reason: 'a reason of the preview' };
-    await previewBulk(inbox, 'discard', { states: ['dead'] }, by);
-    await page.goto(`${origin}/ops${path}`);
-    // Each form is as far as it can be: the next Enter would do it.
-    await asks(
-      page,
-      `document.querySelector('[name=olderThanDays]')?.setAttribute('value', '0');
-       document.querySelector('[name=entity]')?.setAttribute('value', 'evt_dead');
-       for (const box of document.querySelectorAll('#acts [name=force]')) box.checked = true;`,
-    );
-    if (typeof from === 'string') await page.locator(from).first().focus();
-    else await from(page);
-    for (let n = 0; n < 4; n += 1) {
-      await page.keyboard.press('Enter');
-      await page.waitForLoadState();
-      await sleep(50);
-    }
-    if (from !== 'button[value=discard]') await page.locator('input:is([name=reason], [name=typed]):focus').waitFor();
-    const states = (await inbox.list()).map(({ id, state, body }) => [id, state, body !== null]);
-    expect(states).toEqual([
-      ['evt_dead', 'dead', true],
-      ['evt_done', 'processed', true],
-    ]);
-    expect((await auditLines(inbox)).lines).toEqual([]);
-  });
 });
 
 test('r and d mean the rows that are chosen, and not the one that is selected', async () => {
