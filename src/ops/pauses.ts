@@ -69,27 +69,29 @@ export async function pauseType(
 ): Promise<{ readonly pause: StoredPause; readonly changed: boolean }> {
   assertOptions('pauseType', options, PAUSE);
   const pausedType = laneOf(type, options);
-  assertLane(pausedType);
-  if (options.unseen !== true) await assertSeen(inbox, type);
+  const doubt = options.unseen === true ? null : await unseenInWords(inbox, pausedType);
+  if (doubt !== null) {
+    throw new ConfigurationError('INVALID_OPTION', `${doubt} To pause it anyway, set unseen (--unseen).`);
+  }
   return operationsOf(inbox).pauseType(pausedType, by);
 }
 
-async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
-  if (isEventType(type)) return;
+/** Why the name of a type may be a typo; `null` if the type was seen. */
+export async function unseenInWords(inbox: AnyInbox, lane: EndpointType): Promise<string | null> {
+  assertLane(lane);
+  const { type } = lane;
+  if (isEventType(type)) return null;
   const operations = operationsOf(inbox);
   const { handled } = await inbox.processors(Date.now());
   const known = new Set([...eventTypes, ...handled.map((each) => each.type).filter((each) => each !== '*')]);
-  if (known.has(type)) return;
+  if (known.has(type)) return null;
   // Pending events have an index; of the others, only the newest are examined.
   for (const filter of [{ types: [type], states: ['pending'] }, { types: [type] }] as const) {
-    if ((await operations.search(filter, { limit: 1 })).events.length > 0) return;
+    if ((await operations.search(filter, { limit: 1 })).events.length > 0) return null;
   }
   const near = nearest(type, [...known]).map((each) => oneLine(each, 80));
   const meant = near.length === 0 || near.length > MOST_MEANT ? '' : ` Did you mean ${near.join(' or ')}?`;
-  throw new ConfigurationError(
-    'INVALID_OPTION',
-    `Unknown type ${oneLine(JSON.stringify(type), 160)}: no processor handles it, and no event has it.${meant} To pause it anyway, set unseen (--unseen).`,
-  );
+  return `Unknown type ${oneLine(JSON.stringify(type), 160)}: no processor handles it, and no event has it.${meant}`;
 }
 
 const MOST_MEANT = 3;

@@ -45,9 +45,12 @@ it('a paused type is stored and waits, says by whom and why, and goes on once it
   const { page } = ada;
   await ada.open('/paused');
   const form = page.locator('#pause');
-  await form.getByRole('combobox', { name: 'Type' }).fill('order.ready');
-  await form.getByLabel(/^Reason/).fill('the printer has no paper');
-  await page.keyboard.press('Enter');
+  await form.getByRole('radio', { name: 'order.ready' }).check();
+  await form
+    .getByLabel(/^Reason/)
+    .first()
+    .fill('the printer has no paper');
+  await page.keyboard.press('Control+Enter');
   const row = page.getByRole('row').filter({ hasText: 'order.ready' });
   await row.filter({ hasText: 'ada' }).filter({ hasText: 'the printer has no paper' }).waitFor();
   await site.deliver(orderEvent('ord_9', 'order.ready', 'EUR'));
@@ -61,5 +64,6 @@ it('a paused type is stored and waits, says by whom and why, and goes on once it
   expect(await stateOf(site, id)).toBe('pending');
   await ada.open('/paused');
   await row.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Resume this type' }).click();
   await expect.poll(() => stateOf(site, id)).toBe('processed');
 });

@@ -7,11 +7,12 @@ import { cancelBulk, getBulk, pauseBulk, previewBulk, runBulk, USUAL_RATE } from
 import { discardEvents, rerunEvents, retryEventsNow, type ShownEvents } from '../../ops/act-on-events.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { acknowledgeGroup, reopenGroup } from '../../ops/acknowledge.ts';
-import { pauseType, resumeType } from '../../ops/pauses.ts';
+import { pauseType, resumeType, unseenInWords } from '../../ops/pauses.ts';
 import { plural } from '../../ops/words/format.ts';
 import { readFilter, eventHref } from '../parts/filter-fields.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
 import { begunHref } from '../screens/bulk-screen.tsx';
+import { pausedScreen } from '../screens/paused-screen.tsx';
 import { keyOf, type Shell } from '../shell.tsx';
 import { chosenExport } from './download-routes.ts';
 import { type FlashCode } from './flash.ts';
@@ -212,7 +213,13 @@ export function pauseRoutes(shell: Shell): void {
     let code: FlashCode;
     try {
       if (c.req.param('act') === 'pause') {
-        const { changed } = await pauseType(inbox, type, by, { endpoint, unseen: fieldOf(form, 'unseen') === 'yes' });
+        const unseen = fieldOf(form, 'unseen') === 'yes';
+        const doubt = unseen ? null : await unseenInWords(inbox, { type, endpoint });
+        if (doubt !== null) {
+          const asked = { type, endpoint, reason: fieldOf(form, 'reason'), doubt };
+          return shell.show(c, await pausedScreen(shell.visitOf(c), asked));
+        }
+        const { changed } = await pauseType(inbox, type, by, { endpoint, unseen: true });
         code = changed ? 'paused' : 'paused-already';
       } else {
         code = (await resumeType(inbox, type, by, { endpoint })) === null ? 'not-paused' : 'resumed';

@@ -575,14 +575,16 @@ function confirmFor(act) {
   else if (act === 'rerun') byId('run')?.querySelector('input[name="reason"]')?.focus();
 }
 
-// If a click opens a menu with a reason, the reason gets the focus, which saves a click. With keys, the focus stays.
+// If a click opens a menu or makes a choice, its reason gets the focus, which saves a click. With keys, the focus stays.
 document.addEventListener('click', (event) => {
   const details = event.target.closest?.('details.menu > summary')?.parentElement;
-  if (details === undefined || event.detail === 0) return;
+  const choice = event.target.closest?.('label')?.querySelector('[type="radio"]');
+  const part = details ?? choice?.form;
+  if (!part || event.detail === 0) return;
   // An on-screen keyboard would cover the menu.
   if (!matchMedia('(pointer: fine)').matches) return;
   setTimeout(() => {
-    if (details.open) details.querySelector('input[name="reason"]')?.focus();
+    if (part.open !== false) part.querySelector('input[name="reason"]')?.focus({ preventScroll: true });
   });
 });
 

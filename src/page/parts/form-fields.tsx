@@ -100,6 +100,8 @@ export function SelectField({ label, name, value, options }: SelectParts) {
 
 type ChoiceParts = PropsWithChildren<{
   readonly legend: string;
+  /** in place of a line that wraps: `picks` is a grid */
+  readonly kind?: 'picks';
   readonly name: string;
   readonly type?: 'checkbox' | 'radio';
   readonly options: readonly string[];
@@ -107,13 +109,13 @@ type ChoiceParts = PropsWithChildren<{
   readonly chosen: readonly string[];
 }>;
 
-export function Choices({ legend, name, type = 'checkbox', options, words, chosen, children }: ChoiceParts) {
+export function Choices({ legend, kind, name, type = 'checkbox', options, words, chosen, children }: ChoiceParts) {
   return (
-    <fieldset class="choices">
+    <fieldset class={kind ?? 'choices'}>
       <legend>{legend}</legend>
       {options.map((option) => (
         <label>
-          <input type={type} name={name} value={option} checked={chosen.includes(option)} />{' '}
+          <input type={type} name={name} value={option} checked={chosen.includes(option)} required={type === 'radio'} />{' '}
           {words?.(option) ?? <bdi>{option}</bdi>}
         </label>
       ))}

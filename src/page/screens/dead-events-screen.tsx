@@ -260,22 +260,22 @@ function lineActs(visit: Visit, line: DeadLine, by: DeadGrouping) {
   const chosen = filterFields(filter).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
   const act = (name: 'rerun' | 'discard', words: string) => (
     <ActForm visit={visit} to="/bulks" label={`${words}: ${cause}`} hidden={[['act', name], ...chosen]}>
-      <button type="submit">
+      <button type="submit" title={name === 'discard' ? `${words}…` : undefined}>
         <Icon name={name} />
-        {words}…
+        <span>{words}…</span>
       </button>
     </ActForm>
   );
   return (
     <div class="row-acts">
       {act('rerun', 'Rerun')}
-      <Menu id={`menu-${key}`} icon="actions" label={`Actions: ${cause}`}>
-        <ul>
-          <li>{act('discard', 'Discard')}</li>
-        </ul>
-        {exports(visit, filter, `export-${key}`)}
-        {group !== null && acknowledging(visit, group, cause)}
-      </Menu>
+      {act('discard', 'Discard')}
+      {(group !== null || mayExport(visit)) && (
+        <Menu id={`menu-${key}`} icon="actions" label={`Actions: ${cause}`}>
+          {exports(visit, filter, `export-${key}`)}
+          {group !== null && acknowledging(visit, group, cause)}
+        </Menu>
+      )}
     </div>
   );
 }

@@ -169,39 +169,63 @@ function pausing(
   isPaused: boolean,
   back: string,
 ): Offer {
-  const act = isPaused ? 'resume' : 'pause';
-  const name = oneLine(type, 80);
+  if (isPaused) {
+    const dialog = <ResumeDialog visit={visit} id="resume" pause={{ type, endpoint }} back={back} />;
+    return { id: 'resume', icon: 'play', label: 'Resume type', dialog };
+  }
   return {
-    id: act,
-    icon: isPaused ? 'play' : 'pause',
-    label: isPaused ? 'Resume type' : 'Pause type',
+    id: 'pause',
+    icon: 'pause',
+    label: 'Pause type',
     dialog: (
       <ActDialog
         visit={visit}
         back={back}
-        id={act}
+        id="pause"
         title={
           <>
-            {isPaused ? 'Resume' : 'Pause'} <bdi>{name}</bdi>?
+            Pause <bdi>{oneLine(type, 80)}</bdi>?
           </>
         }
-        to={`/paused/${act}`}
-        button={isPaused ? 'Resume this type' : 'Pause this type'}
-        hidden={[
-          ['type', type],
-          ['endpoint', endpoint],
-        ]}
+        to="/paused/pause"
+        button="Pause this type"
+        hidden={Object.entries({ type, endpoint })}
         byButton
         fields={<ReasonField />}
       >
-        <p>
-          {isPaused
-            ? 'Processors handle the waiting events of this type, oldest first.'
-            : 'Events of this type are still stored and answered, but no handler starts until you resume the type.'}
-        </p>
+        <p>Events of this type are still stored and answered, but no handler starts until you resume the type.</p>
       </ActDialog>
     ),
   };
+}
+
+interface ResumeParts {
+  readonly visit: Visit;
+  readonly id: string;
+  readonly pause: { readonly type: string; readonly endpoint: string };
+  readonly back: string;
+}
+
+export function ResumeDialog({ visit, id, pause: { type, endpoint }, back }: ResumeParts) {
+  return (
+    <ActDialog
+      visit={visit}
+      back={back}
+      id={id}
+      title={
+        <>
+          Resume <bdi>{oneLine(type, 80)}</bdi>?
+        </>
+      }
+      to="/paused/resume"
+      button="Resume this type"
+      hidden={Object.entries({ type, endpoint })}
+      byButton
+      fields={<ReasonField />}
+    >
+      <p>Processors handle the waiting events of this type, oldest first.</p>
+    </ActDialog>
+  );
 }
 
 /** With the script, which copies. */

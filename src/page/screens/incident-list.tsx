@@ -42,7 +42,7 @@ export function IncidentList({ visit, incidents, ignoredSince }: ListParts) {
             </p>
             {lastDay(extent.recent)}
             <span class="count">{countOf(extent.count, of)}</span>
-            <span class="when">{extentTimes(extent, visit.now)}</span>
+            <span class="when">{extentTimes(extent, trouble, visit)}</span>
             <span class="act">{button}</span>
           </li>
         );
@@ -62,14 +62,23 @@ function countOf(count: Gauge | null, of: string) {
   );
 }
 
-function extentTimes({ first, last }: Extent, now: Date) {
+function extentTimes({ first, last }: Extent, trouble: Trouble, { base, now }: Visit) {
   if (first === null) return <></>;
   const from = timeOf(first, now);
   if (last === null) return <>since {from}</>;
-  if (Math.floor(first.getTime() / 60_000) === Math.floor(last.getTime() / 60_000)) return from;
+  const isOneTime = Math.floor(first.getTime() / 60_000) === Math.floor(last.getTime() / 60_000);
+  const until = isOneTime ? from : timeOf(last, now, first);
   return (
     <>
-      {from} – {timeOf(last, now, first)}
+      {!isOneTime && <>{from} – </>}
+      {trouble.what === 'dead' ? (
+        <a href={eventHref(base, trouble.group.newest)} title="Show newest event">
+          <span class="unseen">Show newest event: </span>
+          {until}
+        </a>
+      ) : (
+        until
+      )}
     </>
   );
 }

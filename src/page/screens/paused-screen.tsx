@@ -1,27 +1,36 @@
-import { eventTypes } from '../../events/event-types.ts';
 import type { Pause } from '../../inbox/operator/pauses.ts';
-import { LONGEST_OF_LANE } from '../../inbox/rules/pauses.ts';
+import { isLane, LONGEST_OF_LANE } from '../../inbox/rules/pauses.ts';
 import { namedEndpoints, pausedTypes, strangerInWords } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
+import { oneLine } from '../../printable.ts';
 import { DataTable, type Column, Panel, Notice } from '../parts/list-table.tsx';
 import { TypeAt, Until } from '../parts/waiting.tsx';
 import { Reason, StoredText, Time } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { ActForm, ReasonField } from '../parts/form-fields.tsx';
+import { ResumeDialog } from './event-acts.tsx';
+import { AskButton } from '../parts/dialog.tsx';
+import { ActForm, Choices, ReasonField } from '../parts/form-fields.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { pendingHref } from '../parts/filter-fields.ts';
+import { knownNames, type KnownNames } from './suggestions.ts';
 
-export async function pausedScreen(visit: Visit): Promise<Screen> {
+export async function pausedScreen(visit: Visit, asked?: UnseenType): Promise<Screen> {
   const { inbox } = visit.operated;
-  const [pauses, named] = await Promise.all([pausedTypes(inbox), namedEndpoints(inbox, visit.now.getTime())]);
+  const screen = { title: 'Paused types', current: '/paused' };
+  if (asked !== undefined) return { ...screen, content: unseenPanel(asked, visit) };
+  const [pauses, named, known] = await Promise.all([
+    pausedTypes(inbox),
+    namedEndpoints(inbox, visit.now.getTime()),
+    knownNames(visit),
+  ]);
   return {
-    title: 'Paused types',
-    current: '/paused',
+    ...screen,
     content: (
       <>
         <div id="live">
           {pauses.length === 0 ? <Notice>No types are paused.</Notice> : pausesTable(pauses, named, visit)}
         </div>
-        {visit.visitor.role === 'operator' && pauseForm(named, visit)}
+        {visit.visitor.role === 'operator' && pauseForm(pauses, named, known, visit)}
       </>
     ),
   };
@@ -30,21 +39,20 @@ export async function pausedScreen(visit: Visit): Promise<Screen> {
 function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: Visit) {
   const { base, now, visitor } = visit;
   const resume: Column<Pause> = [
-    'resume',
-    ({ type, endpoint }) => (
-      <ActForm
-        visit={visit}
-        to="/paused/resume"
-        label={`Resume ${type}`}
-        hidden={Object.entries({ type, endpoint })}
-        byButton
-      >
-        <ReasonField />
-        <button type="submit" class="primary">
-          Resume
-        </button>
-      </ActForm>
-    ),
+    <span class="unseen">Actions</span>,
+    (pause) => {
+      const id = `resume-${encodeURIComponent(`${pause.endpoint} ${pause.type}`)}`;
+      const back = `${base}/paused`;
+      return (
+        <>
+          <form method="get" action={back}>
+            <AskButton id={id} icon="play" label="Resume" />
+          </form>
+          <ResumeDialog visit={visit} id={id} pause={pause} back={back} />
+        </>
+      );
+    },
+    { 'data-col': 'acts' },
   ];
   return (
     <DataTable
@@ -85,43 +93,104 @@ function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: 
   );
 }
 
-/** Outside of `#live`, so that an update does not replace a text that is being typed. */
-function pauseForm(named: readonly string[], visit: Visit) {
+/** Outside of `#live`, so that an update does not replace a choice or a text that is being typed. */
+function pauseForm(pauses: readonly Pause[], named: readonly string[], known: KnownNames, visit: Visit) {
   const { searchParams } = visit.url;
-  const [usual = 'default'] = named.length === 1 ? named : [];
+  const endpoints = [...new Set([...named, ...known.endpoints.map(([endpoint]) => endpoint)])];
+  if (endpoints.length === 0) endpoints.push('default');
+  const chosen = searchParams.get('endpoint') ?? (endpoints.includes('default') ? 'default' : endpoints[0]) ?? '';
+  const counts = new Map(known.types);
+  const isPausedAt = (type: string, endpoint: string): boolean =>
+    pauses.some((pause) => pause.type === type && pause.endpoint === endpoint);
+  const types = known.types
+    .map(([type]) => type)
+    .filter((type) => isLane({ type, endpoint: chosen }) && !endpoints.every((endpoint) => isPausedAt(type, endpoint)));
+  const endpoint =
+    endpoints.length === 1 ? (
+      <input type="hidden" name="endpoint" value={endpoints[0]} />
+    ) : (
+      <Choices legend="Endpoint" name="endpoint" type="radio" options={endpoints} chosen={[chosen]} />
+    );
   return (
     <Panel id="pause" title="Pause a type">
       <p>
         Deliveries of a paused type are still stored and answered, but no handler starts until you resume the type.
         Running handlers finish. Newer events of the same order, cart or product also wait.
       </p>
-      <div class="actions">
-        <ActForm visit={visit} to="/paused/pause" label="Pause a type" byButton>
-          {suggestedField('Type', 'type', searchParams.get('type') ?? '', eventTypes)}
-          {suggestedField('Endpoint', 'endpoint', searchParams.get('endpoint') ?? usual, named)}
-          <ReasonField />{' '}
-          <label>
-            <input type="checkbox" name="unseen" value="yes" /> allow a type that has no processor and no events yet
-          </label>{' '}
-          <button type="submit">Pause type</button>
+      <ActForm visit={visit} to="/paused/pause" label="Pause a type" byButton>
+        {endpoint}
+        <Choices
+          legend="Type"
+          kind="picks"
+          name="type"
+          type="radio"
+          options={types}
+          words={(type) => (
+            <>
+              <bdi title={oneLine(type, 150)}>{oneLine(type, 80)}</bdi> <span class="muted">{counts.get(type)}</span>
+            </>
+          )}
+          chosen={[searchParams.get('type') ?? '']}
+        />
+        <div class="act-row">
+          <ReasonField />
+          <button type="submit" class="primary">
+            <Icon name="pause" />
+            Pause type
+          </button>
+        </div>
+      </ActForm>
+      <details class="more" id="unseen">
+        <summary>Pause another type</summary>
+        <ActForm visit={visit} to="/paused/pause" label="Pause another type" byButton>
+          {endpoint}
+          <div class="act-row">
+            <label>
+              Type <input type="text" name="type" maxlength={LONGEST_OF_LANE.type} autocomplete="off" required />
+            </label>
+            <ReasonField />
+            <button type="submit">Pause type…</button>
+          </div>
         </ActForm>
-      </div>
+      </details>
     </Panel>
   );
 }
 
-function suggestedField(label: string, name: 'type' | 'endpoint', value: string, suggested: readonly string[]) {
-  const list = `known-${name}s`;
+/** A type that was never received may be a typo. */
+export interface UnseenType {
+  readonly type: string;
+  readonly endpoint: string;
+  readonly reason: string;
+  /** why it may be a typo */
+  readonly doubt: string;
+}
+
+function unseenPanel({ type, endpoint, reason, doubt }: UnseenType, visit: Visit) {
   return (
-    <>
-      <label>
-        {label} <input type="text" name={name} list={list} value={value} maxlength={LONGEST_OF_LANE[name]} required />
-      </label>{' '}
-      <datalist id={list}>
-        {suggested.map((each) => (
-          <option value={each} />
-        ))}
-      </datalist>
-    </>
+    <Panel id="acts" title="Pause a type that was never received?">
+      <p class="warning">
+        <StoredText text={doubt} /> Nothing was done.
+      </p>
+      <ActForm
+        visit={visit}
+        to="/paused/pause"
+        label="Pause a type that was never received"
+        hidden={Object.entries({ type, endpoint, unseen: 'yes' })}
+        byButton
+      >
+        <div class="act-row">
+          <ReasonField value={reason} />
+          <a class="button" href={`${visit.base}/paused`}>
+            Cancel
+          </a>
+          <button type="submit" class="primary">
+            <span>
+              Pause <bdi>{oneLine(type, 80)}</bdi> anyway
+            </span>
+          </button>
+        </div>
+      </ActForm>
+    </Panel>
   );
 }

@@ -81,7 +81,7 @@ export async function suggestionsFor(visit: Visit, line: string): Promise<readon
     .filter(([name]) => name.startsWith(begun))
     .map(([name, detail]) => ({ line: `${before}${name}:`, name: `${name}:`, detail, isWhole: false }));
   if (begun === '') return names.slice(0, MOST);
-  const { states, types } = await seenIn(visit);
+  const { states, types } = await knownNames(visit);
   const found = await namesLike(visit, word, namesShown(visit));
   const { text } = readQueryLine(line);
   const beside = text === null ? '' : withoutText(line, text);
@@ -110,6 +110,7 @@ function withoutText(line: string, text: string): string {
   return rest === '' ? '' : `${rest} `;
 }
 
+/** with what is known about it */
 type Value = readonly [value: string, detail: string];
 
 const plain = (values: readonly string[]): readonly Value[] => values.map((value) => [value, '']);
@@ -118,11 +119,11 @@ const AGES = plain(['15m', '1h', '24h', '7d']);
 async function valuesOf(visit: Visit, field: string, begun: string): Promise<readonly Value[]> {
   switch (field) {
     case 'state':
-      return (await seenIn(visit)).states;
+      return (await knownNames(visit)).states;
     case 'type':
-      return (await seenIn(visit)).types;
+      return (await knownNames(visit)).types;
     case 'endpoint':
-      return (await seenIn(visit)).endpoints;
+      return (await knownNames(visit)).endpoints;
     case 'deadReason':
       return plain(deadReasons);
     case 'retrying':
@@ -147,16 +148,16 @@ async function namesLike({ operated }: Visit, text: string, kinds: readonly Foun
   return names.filter(({ what }) => kinds.includes(what));
 }
 
-interface Seen {
+export interface KnownNames {
   readonly states: readonly Value[];
   readonly types: readonly Value[];
   readonly endpoints: readonly Value[];
 }
 
-const lately = new WeakMap<AnyInbox, { readonly until: number; readonly seen: Promise<Seen> }>();
+const lately = new WeakMap<AnyInbox, { readonly until: number; readonly seen: Promise<KnownNames> }>();
 
 /** Kept for some seconds, while a visitor types. */
-async function seenIn({ lasting, now }: Visit): Promise<Seen> {
+export async function knownNames({ lasting, now }: Visit): Promise<KnownNames> {
   const known = lately.get(lasting);
   if (known !== undefined && performance.now() < known.until) return known.seen;
   const seen = lookInto(lasting, now);
@@ -165,7 +166,7 @@ async function seenIn({ lasting, now }: Visit): Promise<Seen> {
   return seen;
 }
 
-async function lookInto(inbox: AnyInbox, now: Date): Promise<Seen> {
+async function lookInto(inbox: AnyInbox, now: Date): Promise<KnownNames> {
   const operations = operationsOf(inbox);
   const at = now.getTime();
   const [gauges, [totals = []], { handled }, { events }] = await Promise.all([

@@ -106,8 +106,8 @@ export async function outageDayAndMore(site: OpsSite, clock: Pick<Clock, 'now'>)
   });
   await outageDay(inbox, clock);
 
-  const fails = { at: now - 3 * SECOND, id: 'evt_blocker', type: 'order.created', order: BLOCKED_ORDER };
-  const waits = { at: now - 2 * SECOND, id: 'evt_behind', type: 'order.ready', order: BLOCKED_ORDER };
+  const fails = { at: now - 6 * MINUTE, id: 'evt_blocker', type: 'order.created', order: BLOCKED_ORDER };
+  const waits = { at: now - 5 * MINUTE, id: 'evt_behind', type: 'order.ready', order: BLOCKED_ORDER };
   const stock = { name: 'Error', message: 'the stock system answered 503', stack: null };
   await passTime(inbox, [fails, waits], SECOND, () => ({ outcome: 'retry', error: stock, dueAt: now + HOUR }));
   await site.deliver(orderEvent(CHANGED_ORDER, 'order.created', 'EUR'));

@@ -22,7 +22,9 @@ const screens: Readonly<Record<string, (visit: Visit, text: string) => Promise<S
   audit: auditScreen,
   health: healthScreen,
   maintenance: (visit) => maintenanceScreen(visit),
-  paused: pausedScreen,
+  paused: (visit) => pausedScreen(visit),
+  'a type that was never received': (visit, text) =>
+    pausedScreen(visit, { type: text, endpoint: text, reason: text, doubt: text }),
   'prune preview': (visit, text) =>
     maintenanceScreen(visit, {
       act: 'prune',

@@ -103,15 +103,17 @@ describe('Overview', () => {
     });
     const html = await htmlOf(await overviewScreen(visit));
     expect(textIn(html, 'headline')).toBe(
-      'Loss: TypeError: Cannot read properties of undefined The last 24 hours; at most 12 in an hour 12 dead 03:29 Rerun… ' +
+      'Loss: TypeError: Cannot read properties of undefined The last 24 hours; at most 12 in an hour 12 dead Show newest event: 03:29 Rerun… ' +
         'Loss: the process ended three times while the handler was running The last 24 hours; at most 12 in an hour ' +
-        '2 dead 03:29 Rerun… ' +
+        '2 dead Show newest event: 03:29 Rerun… ' +
         'Retry: 2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; next attempt in 5 min; 63 events are waiting behind it ' +
         '3 waiting 03:12 – 03:57 Open',
     );
     expect(hrefsIn(partOf(html, 'headline'))).toEqual([
       '/ops/events?state=dead&fingerprint=0123456789abcdef',
+      '/ops/events/default/evt_9',
       '/ops/events?state=dead&fingerprint=crashed',
+      '/ops/events/default/evt_9',
       '/ops/events?state=pending&order=oldest',
       '/ops/events/default/evt_5',
       '/ops/events/default/evt_5',
