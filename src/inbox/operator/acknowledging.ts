@@ -7,6 +7,7 @@ import {
   type StoredAcknowledgement,
 } from '../rules/acknowledging.ts';
 import { gaugeOf, MOST_COUNTED } from '../rules/counted.ts';
+import { isSameTime } from '../rules/shown.ts';
 import type { By } from './acts.ts';
 import { addLine } from './audit.ts';
 import { LONGEST_TEXT } from './search.ts';
@@ -28,15 +29,32 @@ export interface AcknowledgeReport {
 }
 
 export interface Acknowledging {
-  acknowledgeGroup(fingerprint: string, by: By, options: AcknowledgeOptions): Promise<AcknowledgeReport>;
-  /** Returns the acknowledgement that was removed, or `null` if there was none. */
-  reopenGroup(fingerprint: string, by: By): Promise<Acknowledgement | null>;
+  /** @param shown - the time of the acknowledgement that an operator saw, or `null` for none */
+  acknowledgeGroup(
+    fingerprint: string,
+    by: By,
+    options: AcknowledgeOptions,
+    shown?: Date | null,
+  ): Promise<AcknowledgeReport>;
+  /**
+   * Returns the acknowledgement that was removed, or `null` if there was none.
+   *
+   * @param shown - the time of the acknowledgement that an operator saw; another one stays
+   */
+  reopenGroup(fingerprint: string, by: By, shown?: Date): Promise<Acknowledgement | null>;
 }
 
 export interface AcknowledgedRow extends StoredAcknowledgement {
   readonly print: string;
   /** when an event of the group last became dead */
   readonly newestMs: number | null;
+}
+
+interface SizeRow {
+  readonly count: number;
+  readonly lastMs: number | null;
+  /** of its acknowledgement */
+  readonly atMs: number | null;
 }
 
 const COLUMNS = 'print, at_ms AS "atMs", actor, reason, link, count, last_ms AS "lastMs"';
@@ -57,22 +75,26 @@ export function acknowledgementOf(
 }
 
 export function acknowledging(tables: OperatorTables): Acknowledging {
-  const { t, dead } = tables.dialect;
+  const { t, dead, forUpdate } = tables.dialect;
   const ofGroup = `${dead.from} AND ${dead.print} = $1`;
   const size = `
     SELECT (SELECT count(*) FROM (SELECT 1 FROM ${ofGroup} LIMIT ${MOST_COUNTED}) AS counted) AS count,
-      (SELECT settled_ms FROM ${dead.inTime} AND ${dead.print} = $1 ORDER BY settled_ms DESC LIMIT 1) AS "lastMs"`;
+      (SELECT settled_ms FROM ${dead.inTime} AND ${dead.print} = $1 ORDER BY settled_ms DESC LIMIT 1) AS "lastMs",
+      (SELECT at_ms FROM ${t.acknowledged} WHERE print = $1) AS "atMs"`;
   const save = `
     INSERT INTO ${t.acknowledged} (print, at_ms, actor, reason, link, count, last_ms) VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT (print) DO UPDATE SET at_ms = excluded.at_ms, actor = excluded.actor, reason = excluded.reason,
       link = excluded.link, count = excluded.count, last_ms = excluded.last_ms`;
   return {
-    async acknowledgeGroup(fingerprint, by, options) {
+    async acknowledgeGroup(fingerprint, by, options, shown) {
       const author = actingBy(by);
       const link = webLink(options.link);
       assertFingerprint(fingerprint);
       return tables.change(async (tx): Promise<AcknowledgeReport> => {
-        const [found] = await tx.rows<{ count: number; lastMs: number | null }>({ text: size, values: [fingerprint] });
+        const [found] = await tx.rows<SizeRow>({ text: size, values: [fingerprint] });
+        if (shown !== undefined && !isSameTime(found?.atMs ?? null, shown && tx.toDatabase(shown.getTime()))) {
+          return { result: 'changed', acknowledgement: null };
+        }
         const lastMs = found?.lastMs ?? null;
         const group = found === undefined || lastMs === null ? null : { count: found.count, lastMs };
         const by = author(tx);
@@ -85,13 +107,15 @@ export function acknowledging(tables: OperatorTables): Acknowledging {
         return { result, acknowledgement: acknowledgementOf(known, tx) };
       });
     },
-    async reopenGroup(fingerprint, by) {
+    async reopenGroup(fingerprint, by, shown) {
       const author = actingBy(by);
       assertFingerprint(fingerprint);
-      const text = `DELETE FROM ${t.acknowledged} WHERE print = $1 RETURNING ${COLUMNS}`;
+      const text = `SELECT ${COLUMNS} FROM ${t.acknowledged} WHERE print = $1 ${forUpdate}`;
       return tables.change(async (tx): Promise<Acknowledgement | null> => {
         const [row] = await tx.rows<StoredAcknowledgement>({ text, values: [fingerprint] });
         if (row === undefined) return null;
+        if (shown !== undefined && !isSameTime(row.atMs, tx.toDatabase(shown.getTime()))) return null;
+        tx.later({ text: `DELETE FROM ${t.acknowledged} WHERE print = $1`, values: [fingerprint] });
         await addLine(tx, 'reopen', author(tx), { fingerprint }, {});
         return acknowledgementOf(row, tx);
       });

@@ -184,8 +184,12 @@ export interface Acts {
   reportBulk(id: number, stops: boolean): Promise<void>;
   /** The current states of up to 1,000 events after a position. `null` if the bulk action does not exist. */
   outcomePart(id: number, after: number, limit: number): Promise<OutcomePart | null>;
-  /** The remaining events do not change. A bulk action that has ended stays unchanged. */
-  cancelBulk(id: number, by: By): Promise<StoredBulk>;
+  /**
+   * The remaining events do not change. A bulk action that has ended stays unchanged.
+   *
+   * @param shown - the state that an operator saw; a bulk action in another state stays unchanged, too
+   */
+  cancelBulk(id: number, by: By, shown?: Bulk['state']): Promise<StoredBulk>;
 }
 
 export interface Author {

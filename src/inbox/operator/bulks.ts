@@ -211,12 +211,12 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
       });
     },
 
-    async cancelBulk(id, by) {
+    async cancelBulk(id, by, shown) {
       const author = actingBy(by);
       const text = `UPDATE ${t.bulks} SET state = 'cancelled', ended_ms = $2 WHERE id = $1 RETURNING ${columns}`;
       const cancelled = await tables.change(async (tx): Promise<StoredBulk | null> => {
         const bulk = bulkIn(await tx.rows(heldBulk(dialect, id)), tx);
-        if (bulk === null || hasEnded(bulk)) return bulk;
+        if (bulk === null || hasEnded(bulk) || (shown ?? bulk.state) !== bulk.state) return bulk;
         const by = author(tx);
         await addLine(tx, 'cancel', by, { bulk: id }, leftIn(bulk));
         return bulkIn(await tx.rows({ text, values: [id, by.now] }), tx);

@@ -12,6 +12,7 @@ import {
   type StoredPause,
 } from '../rules/pauses.ts';
 import { COUNTED } from '../rules/processors.ts';
+import { isSameTime } from '../rules/shown.ts';
 import type { By } from './acts.ts';
 import { addLine } from './audit.ts';
 import { actingBy, type Clock, type OperatorTables } from './sql.ts';
@@ -28,8 +29,12 @@ export interface Pause extends StoredPause {
 export interface Pauses {
   /** If the type was already paused, `changed` is `false`, and the earlier pause stays. */
   pauseType(lane: EndpointType, by: By): Promise<{ readonly pause: StoredPause; readonly changed: boolean }>;
-  /** Resumes a type. Returns the pause that was ended, or `null` if there was none. */
-  resumeType(lane: EndpointType, by: By): Promise<StoredPause | null>;
+  /**
+   * Resumes a type. Returns the pause that was ended, or `null` if there was none.
+   *
+   * @param since - the start of the pause that an operator saw; a pause with another start stays
+   */
+  resumeType(lane: EndpointType, by: By, since?: Date): Promise<StoredPause | null>;
   /** Lists paused types by endpoint and type. */
   pausedTypes(now?: number): Promise<readonly Pause[]>;
 }
@@ -67,14 +72,16 @@ export function pauses(tables: OperatorTables): Pauses {
         { locks: 'pauses' },
       );
     },
-    async resumeType({ endpoint, type }, by) {
+    async resumeType({ endpoint, type }, by, since) {
       const author = actingBy(by);
       assertLane({ endpoint, type });
       const ended = await tables.change(
         async (tx): Promise<StoredPause | null> => {
-          const text = `DELETE FROM ${ofType} RETURNING ${PAUSE_COLUMNS}`;
-          const [row] = await tx.rows<PauseRow>({ text, values: [endpoint, type] });
+          const values = [endpoint, type];
+          const [row] = await tx.rows<PauseRow>({ text: `SELECT ${PAUSE_COLUMNS} FROM ${ofType}`, values });
           if (row === undefined) return null;
+          if (since !== undefined && !isSameTime(row.since_ms, tx.toDatabase(since.getTime()))) return null;
+          tx.later({ text: `DELETE FROM ${ofType}`, values });
           if (row.failures !== null) {
             const forget = `DELETE FROM ${t.breakers} WHERE endpoint = $1 AND type = $2`;
             tx.later({ text: forget, values: [endpoint, type] });

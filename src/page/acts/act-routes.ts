@@ -1,14 +1,16 @@
 import { ConfigurationError } from '../../errors.ts';
+import { parseInstant } from '../../events/instant.ts';
 import { type EventKey, eventStates } from '../../inbox/event.ts';
-import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
+import type { Act, ActResult, Bulk, By } from '../../inbox/operator/acts.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
-import { cancelBulk, getBulk, pauseBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
+import { getBulk, pauseBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { discardEvents, rerunEvents, retryEventsNow, type ShownEvents } from '../../ops/act-on-events.ts';
+import { deadGroups } from '../../ops/find.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
-import { acknowledgeGroup, reopenGroup } from '../../ops/acknowledge.ts';
-import { pauseType, resumeType, unseenInWords } from '../../ops/pauses.ts';
+import { pausedInWords, pausedTypes, pauseType, unseenInWords } from '../../ops/pauses.ts';
 import { plural } from '../../ops/words/format.ts';
+import { oneLine } from '../../printable.ts';
 import { readFilter, eventHref } from '../parts/filter-fields.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
 import { begunHref } from '../screens/bulk-screen.tsx';
@@ -53,8 +55,8 @@ export function actRoutes(shell: Shell): void {
       const { results } = await onOne[act](key, byOf(shell, c), c.get('form'));
       const result = results[0]?.result ?? 'unknown';
       if (result === 'changed' || result === 'not needed') {
-        const sentence = changedSince(c.get('form'), await operationsOf(inbox).summary(key));
-        if (sentence !== null) return shell.problem(c, 409, 'The event has changed', sentence);
+        const changed = changedSince(act, c.get('form'), await operationsOf(inbox).summary(key));
+        if (changed !== null) return hasChanged(shell, c, 'event', changed);
       }
       const code = result === 'done' ? DONE[act] : NOT_DONE[result];
       return shell.goTo(c, eventHref('', key), code);
@@ -113,15 +115,21 @@ export function actRoutes(shell: Shell): void {
 
   page.post('/bulks/:id{[0-9]{1,15}}/pause', posted, async (c) => {
     const id = Number(c.req.param('id'));
-    if ((await getBulk(inbox, id)) === null) return noSuchBulk(c);
-    const { state } = await pauseBulk(inbox, id, byOf(shell, c));
-    return shell.goTo(c, `/bulks/${id}`, state === 'paused' ? 'bulk-paused' : 'not-running');
+    const before = await getBulk(inbox, id);
+    if (before === null) return noSuchBulk(c);
+    const { state } = before.state === 'running' ? await pauseBulk(inbox, id, byOf(shell, c)) : before;
+    if (before.state === 'running' && state === 'paused') return shell.goTo(c, `/bulks/${id}`, 'bulk-paused');
+    return bulkHasChanged(c, state);
   });
 
   page.post('/bulks/:id{[0-9]{1,15}}/cancel', posted, async (c) => {
     const id = Number(c.req.param('id'));
-    if ((await getBulk(inbox, id)) === null) return noSuchBulk(c);
-    await cancelBulk(inbox, id, byOf(shell, c));
+    const before = await getBulk(inbox, id);
+    if (before === null) return noSuchBulk(c);
+    const shown = fieldOf(c.get('form'), 'state') || before.state;
+    if (shown !== before.state || hasEnded(before)) return bulkHasChanged(c, before.state);
+    const { state } = await operationsOf(inbox).cancelBulk(id, byOf(shell, c), before.state);
+    if (state !== 'cancelled') return bulkHasChanged(c, state);
     return shell.goTo(c, `/bulks/${id}`, 'cancelled');
   });
 
@@ -134,6 +142,15 @@ export function actRoutes(shell: Shell): void {
     runBulk(inbox, id, by, { ...naming, ratePerSecond })
       .catch(() => {})
       .finally(() => runs.delete(id));
+  }
+
+  function bulkHasChanged(c: PageContext, state: Bulk['state']): Promise<Response> {
+    return hasChanged(
+      shell,
+      c,
+      'bulk action',
+      `The bulk action changed after you opened the page: it is ${state} now.`,
+    );
   }
 
   function noSuchBulk(c: PageContext): Promise<Response> {
@@ -150,17 +167,22 @@ function shownIn(form: FormData): ShownEvents {
   };
 }
 
+/** An act answers so if it would not meet what its form showed. */
+function hasChanged(shell: Shell, c: PageContext, what: string, sentence: string): Promise<Response> {
+  const said = `${sentence} Nothing was done. Go back and reload the page.`;
+  return shell.problem(c, 409, `The ${what} has changed`, said);
+}
+
 /** `null` if the event is as the form showed it. */
-function changedSince(form: FormData, now: EventSummary | null): string | null {
+function changedSince(act: Act, form: FormData, now: EventSummary | null): string | null {
   const { states, attempts } = shownIn(form);
   if (states === undefined || now === null) return null;
   const [shown = ''] = states;
-  const again = 'Nothing was done. Go back and reload the page.';
-  if (shown !== now.state) {
-    return `The event changed from ${shown} to ${now.state} after you opened the page. ${again}`;
+  if (shown !== now.state) return `The event changed from ${shown} to ${now.state} after you opened the page.`;
+  if (attempts !== undefined && attempts !== now.attempts) {
+    return `The event was handled again after you opened the page, and is ${now.state} after ${plural(now.attempts, 'attempt')}.`;
   }
-  if (attempts === undefined || attempts === now.attempts) return null;
-  return `The event was handled again after you opened the page, and is ${now.state} after ${plural(now.attempts, 'attempt')}. ${again}`;
+  return act === 'retry-now' ? 'The event became due after you opened the page.' : null;
 }
 
 function isForced(form: FormData): boolean {
@@ -180,25 +202,41 @@ export function groupRoutes(shell: Shell): void {
     const fingerprint = fieldOf(form, 'fingerprint');
     const by = byOf(shell, c);
     try {
+      const at = timeShown(form, 'at');
       if (c.req.param('act') === 'reopen') {
-        const removed = await reopenGroup(inbox, fingerprint, by);
-        return shell.goTo(c, '/dead', removed === null ? 'not-acknowledged' : 'reopened');
+        const removed = await operationsOf(inbox).reopenGroup(fingerprint, by, at);
+        if (removed !== null) return shell.goTo(c, '/dead', 'reopened');
+        return await hasChanged(
+          shell,
+          c,
+          'group',
+          'Its acknowledgement was removed or replaced after you opened the page.',
+        );
       }
       const link = fieldOf(form, 'link');
-      const shown = fieldOf(form, 'count');
-      const { result } = await acknowledgeGroup(inbox, fingerprint, by, {
-        ...(link !== '' && { link }),
-        ...(/^\d{1,9}$/.test(shown) && { count: Number(shown) }),
-      });
-      if (result !== 'changed') return shell.goTo(c, '/dead', result === 'done' ? 'acknowledged' : 'no-group');
+      const count = fieldOf(form, 'count');
+      const options = { ...(link !== '' && { link }), ...(/^\d{1,9}$/.test(count) && { count: Number(count) }) };
+      const shown = fieldOf(form, 'at') === 'none' ? null : at;
+      const { result } = await operationsOf(inbox).acknowledgeGroup(fingerprint, by, options, shown);
+      if (result === 'done') return shell.goTo(c, '/dead', 'acknowledged');
+      const sentence = result === 'unknown' ? 'The group has no dead event any more.' : await changedGroup(fingerprint);
+      return await hasChanged(shell, c, 'group', sentence);
     } catch (failure) {
       if (!(failure instanceof ConfigurationError)) throw failure;
       return shell.problem(c, 400, 'Cannot acknowledge', `${failure.message} Nothing was done.`);
     }
-    const sentence =
-      'More events became dead after you opened the page. Nothing was done. Go back and reload the page.';
-    return shell.problem(c, 409, 'The group has grown', sentence);
   });
+
+  async function changedGroup(fingerprint: string): Promise<string> {
+    const group = (await deadGroups(inbox)).find((one) => one.fingerprint === fingerprint);
+    if (group === undefined || group.open) return 'More events became dead after you opened the page.';
+    return `${oneLine(group.acknowledged?.actor ?? '', 60)} acknowledged the group after you opened the page.`;
+  }
+}
+
+function timeShown(form: FormData, name: string): Date | undefined {
+  const ms = parseInstant(fieldOf(form, name))?.ms;
+  return ms === undefined ? undefined : new Date(ms);
 }
 
 export function pauseRoutes(shell: Shell): void {
@@ -210,7 +248,6 @@ export function pauseRoutes(shell: Shell): void {
     const type = fieldOf(form, 'type');
     const endpoint = fieldOf(form, 'endpoint');
     const by = byOf(shell, c);
-    let code: FlashCode;
     try {
       if (c.req.param('act') === 'pause') {
         const unseen = fieldOf(form, 'unseen') === 'yes';
@@ -219,15 +256,21 @@ export function pauseRoutes(shell: Shell): void {
           const asked = { type, endpoint, reason: fieldOf(form, 'reason'), doubt };
           return shell.show(c, await pausedScreen(shell.visitOf(c), asked));
         }
-        const { changed } = await pauseType(inbox, type, by, { endpoint, unseen: true });
-        code = changed ? 'paused' : 'paused-already';
-      } else {
-        code = (await resumeType(inbox, type, by, { endpoint })) === null ? 'not-paused' : 'resumed';
+        const { changed, pause } = await pauseType(inbox, type, by, { endpoint, unseen: true });
+        if (changed) return shell.goTo(c, '/paused', 'paused');
+        return await hasChanged(shell, c, 'type', `${pausedInWords(pause)}.`);
       }
+      const ended = await operationsOf(inbox).resumeType({ endpoint, type }, by, timeShown(form, 'since'));
+      if (ended !== null) return shell.goTo(c, '/paused', 'resumed');
+      const now = (await pausedTypes(inbox)).find((pause) => pause.type === type && pause.endpoint === endpoint);
+      const sentence =
+        now === undefined
+          ? 'The type was resumed after you opened the page.'
+          : `The type was paused again: ${pausedInWords(now)}.`;
+      return await hasChanged(shell, c, 'type', sentence);
     } catch (failure) {
       if (!(failure instanceof ConfigurationError)) throw failure;
       return shell.problem(c, 400, 'Cannot pause', `${failure.message} Nothing was done.`);
     }
-    return shell.goTo(c, '/paused', code);
   });
 }

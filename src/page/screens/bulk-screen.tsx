@@ -363,7 +363,7 @@ function runForm(bulk: Bulk, visit: Visit) {
 function cancelForm(bulk: Bulk, visit: Visit, words: 'Cancel' | 'Cancel the rest') {
   return (
     <div id="cancel">
-      <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label={words} byButton>
+      <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label={words} hidden={[['state', bulk.state]]} byButton>
         <button type="submit">
           {words !== 'Cancel' && <Icon name="stop" />}
           {words}

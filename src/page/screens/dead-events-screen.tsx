@@ -301,6 +301,7 @@ function acknowledging(visit: Visit, group: NonNullable<DeadLine['group']>, caus
   const hidden: HiddenFields = [
     ['fingerprint', group.fingerprint],
     ['count', group.more ? '' : String(group.count)],
+    ['at', group.acknowledged?.at.toISOString() ?? 'none'],
   ];
   if (!group.open) {
     return (

@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Act } from '../../inbox/operator/acts.ts';
 import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/decide-act.ts';
+import type { StoredPause } from '../../inbox/rules/pauses.ts';
 import type { EventHistory } from '../../ops/find.ts';
 import { oneLine } from '../../printable.ts';
 import { eventCommand } from '../../processing/endpoint.ts';
@@ -99,7 +100,7 @@ function offersOf(visit: Visit, { summary, event, wait }: EventHistory, warning:
       ),
     },
     type !== null && {
-      ...pausing(visit, { type, endpoint }, wait?.reason === 'paused', shared.back),
+      ...pausing(visit, { type, endpoint }, wait?.reason === 'paused' ? wait.pause : null, shared.back),
     },
     visit.replays &&
       event.body !== null && {
@@ -166,11 +167,11 @@ function offersOf(visit: Visit, { summary, event, wait }: EventHistory, warning:
 function pausing(
   visit: Visit,
   { type, endpoint }: { readonly type: string; readonly endpoint: string },
-  isPaused: boolean,
+  pause: StoredPause | null,
   back: string,
 ): Offer {
-  if (isPaused) {
-    const dialog = <ResumeDialog visit={visit} id="resume" pause={{ type, endpoint }} back={back} />;
+  if (pause !== null) {
+    const dialog = <ResumeDialog visit={visit} id="resume" pause={pause} back={back} />;
     return { id: 'resume', icon: 'play', label: 'Resume type', dialog };
   }
   return {
@@ -202,11 +203,11 @@ function pausing(
 interface ResumeParts {
   readonly visit: Visit;
   readonly id: string;
-  readonly pause: { readonly type: string; readonly endpoint: string };
+  readonly pause: StoredPause;
   readonly back: string;
 }
 
-export function ResumeDialog({ visit, id, pause: { type, endpoint }, back }: ResumeParts) {
+export function ResumeDialog({ visit, id, pause: { type, endpoint, since }, back }: ResumeParts) {
   return (
     <ActDialog
       visit={visit}
@@ -219,7 +220,7 @@ export function ResumeDialog({ visit, id, pause: { type, endpoint }, back }: Res
       }
       to="/paused/resume"
       button="Resume this type"
-      hidden={Object.entries({ type, endpoint })}
+      hidden={Object.entries({ type, endpoint, since: since.toISOString() })}
       byButton
       fields={<ReasonField />}
     >

@@ -3,33 +3,20 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { Inbox, Operations } from '../../../src/inbox/contract.ts';
-import type { Settlement } from '../../../src/inbox/work.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
-import { auditLines, discardEvents, exportEvents, getBulk, previewBulk, rerunEvents } from '../../../src/ops/index.ts';
+import { auditLines, exportEvents, getBulk, previewBulk } from '../../../src/ops/index.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { scratchFolder } from '../../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
-import { ANY, failure, FAILED, handleAgain, handled } from '../events-in-states.ts';
+import { ANY, FAILED, handled } from '../events-in-states.ts';
 import { ADA, leadsTo, openedPage, signedIn, tokenIn, expectAnswer } from './opened-page.ts';
 import { partOf, tagsOf, textOf, textIn } from './read-html.ts';
 
 const EVENT = '/events/default/evt_1';
 
-const KEY = { endpoint: 'default', id: 'evt_1' };
 const GRACE = { actor: 'grace' };
-const WAITS: Settlement = { outcome: 'retry', error: failure, dueAt: Date.now() + 3_600_000 };
-
-async function handledAfterRerun(inbox: Inbox): Promise<void> {
-  await rerunEvents(inbox, [KEY], GRACE);
-  await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_1'));
-}
-
-async function deadAgain(inbox: Inbox): Promise<void> {
-  await rerunEvents(inbox, [KEY], GRACE);
-  await handleAgain(inbox, FAILED, orderEvent('evt_1'));
-}
 
 async function stateOf(inbox: Inbox, id: string): Promise<string | undefined> {
   return (await inbox.get({ endpoint: 'default', id }))?.state;
@@ -72,29 +59,6 @@ describe('one event', () => {
     expect(form.map(({ attributes }) => [attributes['name'], attributes['value']])).toContainEqual(['force', 'yes']);
     expect(leadsTo(await post(`${EVENT}/rerun`, { force: 'yes' }))).toBe(`${EVENT}?done=rerun`);
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
-  });
-
-  test.for([
-    ['rerun', 'dead', 'discarded', (inbox: Inbox) => discardEvents(inbox, [KEY], GRACE)],
-    ['discard', 'dead', 'pending', (inbox: Inbox) => rerunEvents(inbox, [KEY], GRACE)],
-    ['rerun', 'discarded', 'processed', (inbox: Inbox) => handledAfterRerun(inbox)],
-    ['retry-now', 'pending', 'dead', (inbox: Inbox) => handleAgain(inbox, FAILED, orderEvent('evt_1'))],
-    ['discard', 'dead', 'dead', (inbox: Inbox) => deadAgain(inbox)],
-  ] as const)('is left alone by a %s when it was %s and is %s by then', async ([act, shown, now, change]) => {
-    const { inbox, post, html } = openedPage();
-    await handled(inbox, shown === 'pending' ? WAITS : FAILED, orderEvent('evt_1'));
-    if (shown === 'discarded') await discardEvents(inbox, [KEY], GRACE);
-    const inputs = tagsOf(partOf(await html(EVENT), act)).filter(({ name }) => name === 'input');
-    const fields = inputs.map(({ attributes }) => [attributes['name'] ?? '', attributes['value'] ?? ''] as const);
-    await change(inbox);
-    const answer = await post(`${EVENT}/${act}`, Object.fromEntries(fields));
-    expect(answer.status).toBe(409);
-    expect(textOf(await answer.text())).toContain(
-      shown === now
-        ? `was handled again after you opened the page, and is ${now} after 2 attempts. Nothing was done`
-        : `The event changed from ${shown} to ${now} after you opened the page. Nothing was done`,
-    );
-    expect(await stateOf(inbox, 'evt_1')).toBe(now);
   });
 
   test('that is not there stays so', async () => {

@@ -86,9 +86,6 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
     /^Paused: order\.created is paused by ada: the till is down 1 waiting since .* Resume…$/,
   );
   expect(await says('/events/default/evt_1', 'headline')).toContain('It is waiting; order.created was paused');
-  expect(
-    (await post('/paused/pause', { type: 'order.created', endpoint: 'default' })).headers.get('location'),
-  ).toContain('paused-already');
   const seen = await (await get('/paused', signedIn(VIC))).text();
   expect(seen).toContain('the till is down');
   expect(seen).not.toContain('method="post"');
@@ -104,7 +101,7 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   expect((await post('/paused/resume', unseen)).status).toBe(303);
 
   const sent = inputsIn(partOf(await html('/paused'), 'pauses')).map(([name]) => name);
-  expect(sent).toEqual(['csrf', 'type', 'endpoint', 'reason']);
+  expect(sent).toEqual(['csrf', 'type', 'endpoint', 'since', 'reason']);
   const resumed = await post('/paused/resume', {
     type: 'order.created',
     endpoint: 'default',
