@@ -202,6 +202,7 @@ task('Acknowledge a group.', async ({ page, does, sees }) => {
 task('Pause a type without a typo.', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: 'Paused types', exact: true }));
   await does.click(page.locator('#pause label').filter({ hasText: 'order.completed' }));
+  await page.locator('#pause [name=reason]:focus').waitFor();
   await does.write('the till prints everything twice');
   await does.click(page.getByRole('button', { name: 'Pause type', exact: true }));
   await sees('the till prints everything twice', '#pauses');

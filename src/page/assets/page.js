@@ -576,16 +576,20 @@ function confirmFor(act) {
 }
 
 // If a click opens a menu or makes a choice, its reason gets the focus, which saves a click. With keys, the focus stays.
-document.addEventListener('click', (event) => {
-  const details = event.target.closest?.('details.menu > summary')?.parentElement;
-  const choice = event.target.closest?.('label')?.querySelector('[type="radio"]');
-  const part = details ?? choice?.form;
-  if (!part || event.detail === 0) return;
+function focusReason(part) {
   // An on-screen keyboard would cover the menu.
   if (!matchMedia('(pointer: fine)').matches) return;
-  setTimeout(() => {
-    if (part.open !== false) part.querySelector('input[name="reason"]')?.focus({ preventScroll: true });
-  });
+  part.querySelector('input[name="reason"]')?.focus({ preventScroll: true });
+}
+
+document.addEventListener('click', (event) => {
+  const details = event.target.closest?.('details.menu > summary')?.parentElement;
+  if (details === undefined || event.detail === 0) return;
+  setTimeout(() => details.open && focusReason(details));
+});
+
+document.addEventListener('change', ({ target }) => {
+  if (target.type === 'radio' && !target.matches(':focus-visible')) focusReason(target.form);
 });
 
 // Enter alone does nothing in a form that only its button confirms.
