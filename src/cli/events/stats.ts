@@ -192,5 +192,5 @@ const REJECTED_COLUMNS: Columns<RejectedDelivery> = [
   ['bytes', ({ bytes }) => (bytes === null ? '-' : number(bytes))],
   [texts('from'), ({ source }) => orDash(source)],
   [texts('endpoint'), ({ endpoint }) => oneLine(endpoint)],
-  ['sha-256 of the body', ({ sha256 }) => orDash(sha256)],
+  ['SHA-256 of the body', ({ sha256 }) => orDash(sha256)],
 ];

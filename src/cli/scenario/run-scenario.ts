@@ -41,7 +41,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions) {
   const known = await receiver.known(ids);
   if (known > 0) {
     tell(
-      `note: ${known} of these events are already in the inbox of the receiver. To create other events, use a different --seed.`,
+      `note: ${known} of these events ${known === 1 ? 'is' : 'are'} already in the inbox of the receiver. To create other events, use a different --seed.`,
     );
   }
 

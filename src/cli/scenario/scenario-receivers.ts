@@ -12,6 +12,7 @@ import type { StoredEvent } from '../../inbox/event.ts';
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
+import { plural } from '../../ops/words/format.ts';
 import type { Handlers } from '../../processing/handlers.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
@@ -233,7 +234,9 @@ async function whenSettled(
     if (open.length === 0 || waited > PATIENCE_MS) return events;
     if (isQuiet && waited > 2_000) {
       isQuiet = false;
-      progress.above(() => tell(`waiting up to ${PATIENCE_MS / 1_000} s for the handlers of ${open.length} events`));
+      progress.above(() =>
+        tell(`waiting up to ${PATIENCE_MS / 1_000} s for the handlers of ${plural(open.length, 'event')}`),
+      );
     }
     await delay(20);
   }

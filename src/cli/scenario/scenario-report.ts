@@ -1,5 +1,5 @@
 import { createHash, randomInt } from 'node:crypto';
-import { number } from '../../ops/words/format.ts';
+import { number, plural } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import type { DeliveryAttempt } from '../../sender/service.ts';
 import { type DbOptions, targetOf } from '../shared/options.ts';
@@ -159,15 +159,15 @@ function printReport({ scenario, seed, sender, receiver, expectations, fingerpri
   const byHand = unlessZero(sender.deliveredByHand, ` (${number(sender.deliveredByHand)} of them by hand)`);
   print(
     `  events     ${number(sender.events)}: ${number(sender.delivered)} delivered${byHand}, ` +
-      `${number(sender.deadLetters)} dead letters`,
+      plural(sender.deadLetters, 'dead letter'),
   );
   if (sender.requests > 0) print(`  requests   ${number(sender.requests)}: ${listed(sender.statuses)}`);
   if (sender.forged > 0) print(`  forged     ${number(sender.forged)} of these requests`);
   if (sender.faults > 0) print(`  faults     ${number(sender.faults)}: ${listed(sender.faultKinds)}`);
   if (receiver !== null) {
-    const effects = receiver.effects === null ? '' : `, ${number(receiver.effects)} handler effects`;
+    const effects = receiver.effects === null ? '' : `, ${plural(receiver.effects, 'handler effect')}`;
     print(
-      `  receiver   ${number(receiver.stored)} stored, ${number(receiver.redeliveries)} redeliveries, ` +
+      `  receiver   ${number(receiver.stored)} stored, ${plural(receiver.redeliveries, 'redelivery', 'redeliveries')}, ` +
         `${number(receiver.processed)} processed${unlessZero(receiver.dead, `, ${number(receiver.dead)} dead`)}${effects}`,
     );
   }

@@ -59,7 +59,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   ],
   'body-no-room': [
     'The total size of the bodies that were being read had reached maxReadingBytes.',
-    `${LATER} many senders are slow, or somebody attacks the server. If the deliveries are genuine, raise maxReadingBytes.`,
+    `${LATER} many senders are slow, or an attacker floods the server. If the deliveries are genuine, raise maxReadingBytes.`,
   ],
   'body-consumed': [
     'Other code had already read the body.',
