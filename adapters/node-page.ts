@@ -21,7 +21,7 @@ export function nodePage(
     // Loaded with the first page, because a receiver of webhooks does not need it.
     const { getRequestListener } = await import('@hono/node-server');
     const listener = getRequestListener(
-      (asked, server) => page.fetch(asked, { server, mountedAt: at } satisfies Mounted),
+      (requested, server) => page.fetch(requested, { server, mountedAt: at } satisfies Mounted),
       { overrideGlobalObjects: false },
     );
     keepForm(request);

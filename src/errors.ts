@@ -255,15 +255,15 @@ export function isPermanent(thrown: unknown): boolean {
 }
 
 /** The wait of a thrown RetryLaterError, in whole milliseconds. Also accepts an error of another copy of hookbox. */
-export interface AskedWait {
+export interface RequestedWait {
   readonly afterMs: number;
   readonly isUncounted: boolean;
   readonly pausesType: boolean;
 }
 
-const NO_WAIT: AskedWait = { afterMs: 0, isUncounted: false, pausesType: false };
+const NO_WAIT: RequestedWait = { afterMs: 0, isUncounted: false, pausesType: false };
 
-export function waitAskedFor(thrown: unknown): AskedWait {
+export function requestedWait(thrown: unknown): RequestedWait {
   try {
     if (!isError(thrown) || Reflect.get(thrown, 'code') !== 'RETRY_LATER') return NO_WAIT;
     const afterMs: unknown = Reflect.get(thrown, 'afterMs');

@@ -96,8 +96,8 @@ export function upkeepLog(logger: Logger): (problem: { readonly what: string; re
 }
 
 interface OutageLog {
-  /** `isTold`: a log line reported the failure, so another line reports its end. */
-  failed(isTold: boolean): void;
+  /** `isReported`: a log line reported the failure, so another line reports its end. */
+  failed(isReported: boolean): void;
   answered(): void;
 }
 
@@ -110,10 +110,10 @@ export function outageLog(
   let last = 0;
   let answers = 0;
   return {
-    failed(isTold) {
+    failed(isReported) {
       answers = 0;
       last = performance.now();
-      if (isTold) since ??= last;
+      if (isReported) since ??= last;
     },
     answered() {
       if (since === null) return;

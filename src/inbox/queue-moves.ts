@@ -96,19 +96,19 @@ export interface Move {
   /** those of `name` */
   readonly given: readonly unknown[];
   /** by `wallTime()`, which all threads share */
-  readonly askedAt: number;
+  readonly requestedAt: number;
 }
 
-export function runMove(store: SyncStore, { name, given, askedAt }: Move): unknown {
+export function runMove(store: SyncStore, { name, given, requestedAt }: Move): unknown {
   const move = moves[name] as (store: SyncStore, ms: number, ...given: readonly unknown[]) => unknown;
-  return move(store, waitedSince(askedAt), ...given);
+  return move(store, waitedSince(requestedAt), ...given);
 }
 
 const MOMENT_MS = 250;
 
 /** The change of the clock since then; negative if it was set back. */
-export function waitedSince(askedAt: number): number {
-  const waited = wallTime() - askedAt;
+export function waitedSince(requestedAt: number): number {
+  const waited = wallTime() - requestedAt;
   return Math.abs(waited) < MOMENT_MS ? 0 : waited;
 }
 
@@ -131,15 +131,15 @@ export function callsByMoves({
   const claims = new UnconfirmedClaims({ bits: 32 });
   const settlements = new UnconfirmedSettlements();
   const sweepOn = continuedSweeps();
-  const moveSince = <Name extends MoveName>(askedAt: number, name: Name, ...given: MoveGiven<Name>) =>
-    run({ name, given, askedAt }) as Promise<MoveResult<Name>>; // the result of the move with this name
+  const moveSince = <Name extends MoveName>(requestedAt: number, name: Name, ...given: MoveGiven<Name>) =>
+    run({ name, given, requestedAt }) as Promise<MoveResult<Name>>; // the result of the move with this name
   const move = <Name extends MoveName>(name: Name, ...given: MoveGiven<Name>) => moveSince(wallTime(), name, ...given);
 
   return {
     async accept(event, deadline, start) {
       const bytes = event.body.byteLength + OVERHEAD_BYTES;
       const accepted = (...given: MoveGiven<'accept'>) =>
-        submit({ name: 'accept', given, askedAt: wallTime() }, bytes, deadline) as Promise<Acceptance>;
+        submit({ name: 'accept', given, requestedAt: wallTime() }, bytes, deadline) as Promise<Acceptance>;
       const acceptance = await (start === undefined
         ? accepted(event)
         : claims.start(start, (numbered) => accepted(event, numbered)));
@@ -147,7 +147,7 @@ export function callsByMoves({
       return acceptance;
     },
     async claim(request, limit, tell = () => {}, tellFull = () => {}, tellSuperseded = () => {}) {
-      const askedAt = wallTime();
+      const requestedAt = wallTime();
       let newest: number | null = null;
       for (;;) {
         const {
@@ -156,7 +156,7 @@ export function callsByMoves({
           newestSeq,
           freeAt,
           superseded = [],
-        } = await claims.claim(request, (numbered) => moveSince(askedAt, 'claim', numbered, limit, newest));
+        } = await claims.claim(request, (numbered) => moveSince(requestedAt, 'claim', numbered, limit, newest));
         tell(crashed);
         if (superseded.length > 0) tellSuperseded(superseded);
         if (step === 'more') {
@@ -168,10 +168,10 @@ export function callsByMoves({
       }
     },
     async claimOne(key, request, tell = () => {}) {
-      const askedAt = wallTime();
+      const requestedAt = wallTime();
       for (;;) {
         const { step, crashed } = await claims.claim(request, (numbered) =>
-          moveSince(askedAt, 'claimOne', key, numbered),
+          moveSince(requestedAt, 'claimOne', key, numbered),
         );
         tell(crashed);
         if (step !== 'more') return step;

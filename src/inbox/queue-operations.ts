@@ -133,14 +133,14 @@ export function claimDue(
     probes: probesFor(state, request),
   });
   const claimed: ClaimedEvent[] = [];
-  for (let asked = plan.toLoad(); asked !== null; asked = plan.toLoad()) {
-    const due = store.due(asked);
+  for (let requested = plan.toLoad(); requested !== null; requested = plan.toLoad()) {
+    const due = store.due(requested);
     const inBursts = plan.inBursts(due);
     const {
       claimed: chosen,
       changes,
       left,
-    } = plan.choose(due, inBursts.length === 0 ? [] : store.bursts(inBursts, asked));
+    } = plan.choose(due, inBursts.length === 0 ? [] : store.bursts(inBursts, requested));
     store.apply(changes);
     unparkNext(store, left, request.now);
     claimed.push(...give(store, chosen, leaseOf(request, { exclusive: true })));
@@ -185,12 +185,12 @@ function startClaim(
   request: NumberedClaim,
   onlyFor?: EventKey,
 ): { readonly state: ClaimState | 'more'; readonly crashed: readonly CrashedEvent[] } {
-  const asked = leasesOf(request, onlyFor);
-  let start = store.startClaim(asked);
+  const requested = leasesOf(request, onlyFor);
+  let start = store.startClaim(requested);
   let isBehind = false;
   if (start.isSetBack) {
     isBehind = store.followClock(request) && onlyFor === undefined;
-    start = store.startClaim(asked);
+    start = store.startClaim(requested);
   } else {
     store.noteTime(request.now);
   }

@@ -116,8 +116,8 @@ function alarmedLanes({ all, endpoints }: AllTraffic): readonly Traffic[] {
   if (alarmed.length === 0) return [all];
   const isOfOne = all.alarm === 'rejecting' && alarmed.length === 1;
   const isAlike = alarmed.every(({ alarm }) => alarm === all.alarm);
-  const isHeardElsewhere = lastAmong(endpoints.filter(({ alarm }) => alarm === null)) > lastAmong(alarmed);
-  return isOfOne || !isAlike || isHeardElsewhere ? alarmed : [all];
+  const isActiveElsewhere = lastAmong(endpoints.filter(({ alarm }) => alarm === null)) > lastAmong(alarmed);
+  return isOfOne || !isAlike || isActiveElsewhere ? alarmed : [all];
 }
 
 function lastAmong(all: readonly Traffic[]): number {

@@ -41,13 +41,13 @@ export async function changesOf(
   const at = newest === undefined ? since.getTime() : Math.floor(newest.at.getTime() / MINUTE_MS) * MINUTE_MS;
   const before = { since: at - length, until: at };
   const hourAgo = Math.floor((now.getTime() - HOUR_MS) / MINUTE_MS) * MINUTE_MS;
-  const asked = [
+  const requested = [
     before,
     ...(newest === undefined ? [] : [{ since: at, until: until.getTime() }]),
     ...(newest?.kind === 'release' && at < hourAgo ? [{ since: hourAgo, until: until.getTime() }] : []),
   ];
   const [[earlier = counted, later = counted, lately = null], isReleaseNamed] = await Promise.all([
-    typesIn(inbox, asked),
+    typesIn(inbox, requested),
     hasRelease(operations, marks),
   ]);
   const spans =

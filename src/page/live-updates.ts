@@ -4,7 +4,7 @@ import { clearInterval, clearTimeout, setInterval, setTimeout } from '../host/re
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { Gauge } from '../inbox/rules/counted.ts';
 import { operationsOf } from '../ops/operations-of.ts';
-import { field, toldBy } from './safety/request-guard.ts';
+import { field, serverIn } from './safety/request-guard.ts';
 
 export interface Changes<Standing extends object> {
   listen(listener: (standing: Standing) => void): () => void;
@@ -95,11 +95,11 @@ export function liveStreams<Standing extends object>(
 }
 
 function hostServer(env: unknown): { readonly isHttp1: boolean; readonly hasClosed: () => boolean } {
-  const told = toldBy(env);
-  const incoming = field(told, 'incoming');
+  const host = serverIn(env);
+  const incoming = field(host, 'incoming');
   const server = field(field(incoming, 'socket'), 'server');
   // Bun's server has a port while it listens. Some Node servers get their connections from elsewhere, and never listen.
-  const listens = (): boolean => field(server, 'listening') === true || Number(field(told, 'port')) > 0;
+  const listens = (): boolean => field(server, 'listening') === true || Number(field(host, 'port')) > 0;
   const hasListened = listens();
   return { isHttp1: field(incoming, 'httpVersionMajor') === 1, hasClosed: () => hasListened && !listens() };
 }

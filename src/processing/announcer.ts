@@ -93,7 +93,7 @@ export function createAnnouncer({
       if (scope.types.length === 0) return;
       const now = clock.now();
       const since = rerunOfferedSince(now);
-      log.putAway(await inbox.ignoredSince(scope, since, now), scope, new Date(since), namesOf(inbox));
+      log.alreadyIgnored(await inbox.ignoredSince(scope, since, now), scope, new Date(since), namesOf(inbox));
     },
   };
 }
@@ -103,7 +103,7 @@ const HOUR_MS = 60 * 60_000;
 /** A type is a text of the sender, so all unknown types are reported as one. */
 function unhandledLog(logger: Logger) {
   const seldom = throttle(HOUR_MS);
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const kindOf = (endpoint: string, type: string): string =>
     JSON.stringify([endpoint, isEventType(type) ? type : 'other']);
 
@@ -111,8 +111,8 @@ function unhandledLog(logger: Logger) {
     ignored(ignored: Announced['ignored']): void {
       for (const { endpoint, type, count } of ignored) {
         const kind = kindOf(endpoint, type);
-        if (told.has(kind)) continue;
-        told.add(kind);
+        if (reported.has(kind)) continue;
+        reported.add(kind);
         logger.warn(
           { endpoint, type: oneLine(type), count },
           'events were ignored, because no processor has handled their type for seven days; when you have a ' +
@@ -145,7 +145,12 @@ function unhandledLog(logger: Logger) {
     },
 
     /** Ignored events stay ignored: a new handler must not write to the customers of a whole week. */
-    putAway(ignored: readonly IgnoredType[], { types }: Pick<Scope, 'types'>, since: Date, inbox: NamedInbox): void {
+    alreadyIgnored(
+      ignored: readonly IgnoredType[],
+      { types }: Pick<Scope, 'types'>,
+      since: Date,
+      inbox: NamedInbox,
+    ): void {
       for (const endpoint of new Set(ignored.map((one) => one.endpoint))) {
         const here = ignored.filter((one) => one.endpoint === endpoint && one.handled);
         if (here.length === 0) continue;

@@ -5,7 +5,7 @@ import { movedBack } from '../inbox/rules/claim.ts';
 import type { BreakerNews, ClaimedEvent, Lease, Settled, Settlement } from '../inbox/work.ts';
 import type { LeaseGrace, LeaseRenewal } from './leases.ts';
 import { AGAIN_MS, CLOSE_SHARES } from './limits.ts';
-import type { EndedAttempt, AttemptEnd } from './attempt-log.ts';
+import type { EndedAttempt, AttemptResult } from './attempt-log.ts';
 import type { LoggedAttempt } from './run-attempt.ts';
 import type { Timers } from './timers.ts';
 
@@ -18,7 +18,7 @@ export interface AttemptEndingOptions {
   readonly closeMs: number;
   readonly failed: (what: string, failure: unknown) => void;
   readonly tell: readonly {
-    ended(attempt: EndedAttempt, end: AttemptEnd, thrown: unknown): void;
+    ended(attempt: EndedAttempt, end: AttemptResult, thrown: unknown): void;
     /** Its handler was still running when `close` released its event. */
     outlived?(attempt: EndedAttempt): void;
     breaker?(attempt: EndedAttempt, news: BreakerNews, probeAt: number): void;
@@ -49,7 +49,7 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
     }
   }
 
-  function told(attempt: LoggedAttempt, end: AttemptEnd): AttemptEnd {
+  function reportOnce(attempt: LoggedAttempt, end: AttemptResult): AttemptResult {
     if (end.outcome !== 'lost') {
       if (known.has(attempt)) return end;
       known.add(attempt);
@@ -83,7 +83,7 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
     if (settlement === null) return Promise.resolve();
     const written = inbox.settle(lease, settlement, clock.now()).then((settled) => {
       // Otherwise another write of the same end came first, or the lease is lost.
-      if (settled !== false) told(attempt, endAs(end, settled));
+      if (settled !== false) reportOnce(attempt, endAs(end, settled));
       tellNews(attempt, settlement, settled);
     });
     return whenGivenBack(written);
@@ -101,12 +101,12 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
         .finally(() => running.delete(ended));
     },
     /** @returns `lost` if another processor has taken over the event */
-    async write(lease: Lease, attempt: LoggedAttempt, end: AttemptEnd): Promise<AttemptEnd> {
+    async write(lease: Lease, attempt: LoggedAttempt, end: AttemptResult): Promise<AttemptResult> {
       try {
         const settlement = settlementOf(end, attempt);
-        if (settlement === null) return told(attempt, end);
+        if (settlement === null) return reportOnce(attempt, end);
         const settled = await settle(lease, settlement);
-        const known = told(attempt, endAs(end, settled));
+        const known = reportOnce(attempt, endAs(end, settled));
         tellNews(attempt, settlement, settled);
         return known;
       } finally {
@@ -138,14 +138,14 @@ export function attemptEnding({ inbox, clock, timers, grace, leases, closeMs, fa
   };
 }
 
-function endAs(end: AttemptEnd, settled: Settled): AttemptEnd {
+function endAs(end: AttemptResult, settled: Settled): AttemptResult {
   if (settled === 'committed alone') return { outcome: 'committed alone' };
   // A committed transaction counts, even if its lease was lost later.
   return settled !== false || end.outcome === 'committed' ? end : { outcome: 'lost' };
 }
 
 /** `null` if another processor has taken over the event. */
-function settlementOf(end: AttemptEnd, attempt: Pick<LoggedAttempt, 'lines' | 'ran'>): Settlement | null {
+function settlementOf(end: AttemptResult, attempt: Pick<LoggedAttempt, 'lines' | 'ran'>): Settlement | null {
   if (end.outcome === 'lost') return null;
   const settlement = end.outcome === 'committed alone' ? COMMITTED_ALONE : end;
   const log = attempt.lines();

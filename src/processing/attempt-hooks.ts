@@ -5,7 +5,7 @@ import { unrefTimer } from '../host/unref-timer.ts';
 import { COMMITTED_ALONE } from '../inbox/rules/attempt.ts';
 import type { DeadReason } from '../inbox/event.ts';
 import type { AttemptError, CrashedEvent } from '../inbox/work.ts';
-import { type AttemptEnd, type EndedAttempt, loggedError } from './attempt-log.ts';
+import { type AttemptResult, type EndedAttempt, loggedError } from './attempt-log.ts';
 
 /** The error that a hook receives. With `logErrors: false`, the error has no message. */
 export interface HookError {
@@ -69,7 +69,7 @@ export function attemptHooks(options: AttemptHookOptions) {
   const { onFailed, onDead, logger, logErrors, inline = false } = options;
   const calls = new HookCalls(logger);
 
-  const told = (error: AttemptError | null): HookError | null => {
+  const shownError = (error: AttemptError | null): HookError | null => {
     if (error === null) return null;
     const { name, message } = loggedError({ ...error, stack: null });
     return logErrors ? { name, message } : { name };
@@ -77,12 +77,12 @@ export function attemptHooks(options: AttemptHookOptions) {
   const about = (ended: EndedAttempt, error: AttemptError, thrown: unknown) => {
     const { endpoint, id, type, attempt, durationMs } = ended;
     const value = logErrors && thrown !== undefined ? { thrown } : {};
-    return { endpoint, id, type, attempt, error: told(error), durationMs, ...value };
+    return { endpoint, id, type, attempt, error: shownError(error), durationMs, ...value };
   };
 
   return {
     calls,
-    ended(attempt: EndedAttempt, end: AttemptEnd, thrown: unknown): void {
+    ended(attempt: EndedAttempt, end: AttemptResult, thrown: unknown): void {
       if (end.outcome === 'retry') {
         const dueAt = inline ? null : new Date(end.dueAt);
         calls.call('onFailed', onFailed, { ...about(attempt, end.error, thrown), dueAt });
@@ -95,7 +95,7 @@ export function attemptHooks(options: AttemptHookOptions) {
     crashed(crashed: readonly CrashedEvent[]): void {
       for (const { endpoint, id, type, attempt, deadReason, dueAt, error, wasClosing } of crashed) {
         if (wasClosing === true) continue;
-        const facts = { endpoint, id, type, attempt, error: told(error), durationMs: null };
+        const facts = { endpoint, id, type, attempt, error: shownError(error), durationMs: null };
         if (deadReason !== null) calls.call('onDead', onDead, { ...facts, reason: deadReason });
         else calls.call('onFailed', onFailed, { ...facts, dueAt: dueAt === null ? null : new Date(dueAt) });
       }

@@ -66,7 +66,7 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
 
   return {
     logErrors,
-    ended(attempt: EndedAttempt, end: AttemptEnd): void {
+    ended(attempt: EndedAttempt, end: AttemptResult): void {
       switch (end.outcome) {
         case 'processed':
         case 'committed':
@@ -286,7 +286,7 @@ function cut(text: string, characters: number): string {
   return text.length <= characters ? text : `${text.slice(0, characters)}…`;
 }
 
-export type AttemptEnd =
+export type AttemptResult =
   | Settlement
   /** its function ran COMMIT itself, so its event is dead */
   | { readonly outcome: 'committed alone' }

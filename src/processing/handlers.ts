@@ -386,7 +386,7 @@ export function handlerFor(handlers: Handlers, type: string): Handler<HandledEve
 /** The original promise, and a function that is called when a handler waits for it. */
 interface Origin {
   readonly promise: Promise<unknown>;
-  heard(): void;
+  noteAwait(): void;
 }
 
 /**
@@ -419,7 +419,7 @@ export class OfferedPromise<T> extends Promise<T> {
     }
     const hearing = <Value, Result>(listener: (value: Value) => Result) => {
       return (value: Value): Result => {
-        this.#origin.heard();
+        this.#origin.noteAwait();
         return listener(value);
       };
     };

@@ -4,7 +4,7 @@ import { askToWait, LATE, withinDeadline, type Deadline, type HostLimits } from 
 import { failureLog } from '../host/logger.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ClaimedEvent } from '../inbox/work.ts';
-import type { AttemptEnd } from './attempt-log.ts';
+import type { AttemptResult } from './attempt-log.ts';
 import { attemptsOf, type HandlingOptions } from './attempts.ts';
 import type { LoggedAttempt } from './run-attempt.ts';
 
@@ -66,7 +66,7 @@ export function createInlineRunner(options: HandlingOptions & { readonly orderin
     }
   }
 
-  function start(claimed: ClaimedEvent): { attempt: LoggedAttempt; settled: Promise<AttemptEnd> } {
+  function start(claimed: ClaimedEvent): { attempt: LoggedAttempt; settled: Promise<AttemptResult> } {
     const attempt = attempts.run(claimed);
     const settled = attempt.ended.then((end) => ending.write(claimed.lease, attempt, end));
     inOwnContext(() => ending.hold(claimed.lease, attempt, settled));
@@ -128,7 +128,7 @@ export function createInlineRunner(options: HandlingOptions & { readonly orderin
   };
 }
 
-function resultOf(end: AttemptEnd): InlineResult {
+function resultOf(end: AttemptResult): InlineResult {
   switch (end.outcome) {
     case 'processed':
     case 'committed':

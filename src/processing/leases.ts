@@ -124,23 +124,23 @@ export class LeaseGrace {
   }
 
   /** A claim moves the times from before the clock was set back. */
-  claimed(askedAt: number, now: number): void {
+  claimed(requestedAt: number, now: number): void {
     this.#isSetBack = false;
-    this.wrote(askedAt, now);
+    this.wrote(requestedAt, now);
   }
 
   /**
    * If every write is slow, no other grace period begins before one claim without it: otherwise crashed processes would
    * never be noticed.
    *
-   * @param askedAt - the write may have waited since then, for example for a lock
+   * @param requestedAt - the write may have waited since then, for example for a lock
    */
-  wrote(askedAt: number, now: number): void {
+  wrote(requestedAt: number, now: number): void {
     if (this.#isJudging) this.#since = null;
     this.#isJudging = false;
-    if (now - askedAt > this.#tolerated && this.#since === null) this.#begin(askedAt, now);
+    if (now - requestedAt > this.#tolerated && this.#since === null) this.#begin(requestedAt, now);
     // The clock was set back while it waited, so a time from before that was written.
-    if (now < askedAt) this.#isSetBack = true;
+    if (now < requestedAt) this.#isSetBack = true;
     this.#wroteAt = now;
   }
 

@@ -20,7 +20,7 @@ interface Call {
   readonly ended: Promise<void>;
   failure: Thrown | null;
   /** the handler has awaited it */
-  heard: boolean;
+  isAwaited: boolean;
 }
 
 export class OnceCalls {
@@ -44,17 +44,17 @@ export class OnceCalls {
     const promise = this.#step(name, run);
     const call: Call = {
       failure: null,
-      heard: false,
+      isAwaited: false,
       ended: promise.then(
         () => {},
         (error: unknown) => void (call.failure = { error }),
       ),
     };
     this.#calls.push(call);
-    const heard = (): void => {
-      if (!this.#isClosed) call.heard = true;
+    const noteAwait = (): void => {
+      if (!this.#isClosed) call.isAwaited = true;
     };
-    return new OfferedPromise(promise, { promise, heard });
+    return new OfferedPromise(promise, { promise, noteAwait });
   };
 
   #misuseOf(name: unknown, run: unknown): string | null {
@@ -125,8 +125,8 @@ export class OnceCalls {
   }
 
   /** The failure of a call that the handler did not await. */
-  get unheard(): Thrown | null {
-    return this.#calls.find(({ failure, heard }) => failure !== null && !heard)?.failure ?? null;
+  get unawaited(): Thrown | null {
+    return this.#calls.find(({ failure, isAwaited }) => failure !== null && !isAwaited)?.failure ?? null;
   }
 }
 

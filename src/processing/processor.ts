@@ -223,12 +223,12 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   }
 
   async function claim(limit: number): Promise<readonly ClaimedEvent[]> {
-    const askedAt = now();
-    const expiredBy = grace.expiredBy(askedAt);
-    const handledSince = announcer.handledSince(askedAt);
+    const requestedAt = now();
+    const expiredBy = grace.expiredBy(requestedAt);
+    const handledSince = announcer.handledSince(requestedAt);
     const numbered = {
       ...scope,
-      now: askedAt,
+      now: requestedAt,
       leaseMs,
       ordered: ordering,
       holds: leases.held(),
@@ -245,7 +245,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     const request = { ...numbered, ...slots.room() };
     const claimed = await inbox.claim(request, limit, attempts.crashed, tellFull, attempts.superseded);
     hasFailed = false;
-    grace.claimed(askedAt, now());
+    grace.claimed(requestedAt, now());
     return claimed;
   }
 
@@ -264,11 +264,11 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     const leave = slots.enter(event.type);
     let started: Started | undefined;
     try {
-      const askedAt = now();
-      const acceptance = await inbox.accept(event, deadline, { now: askedAt, leaseMs, ordered: ordering });
+      const requestedAt = now();
+      const acceptance = await inbox.accept(event, deadline, { now: requestedAt, leaseMs, ordered: ordering });
       ({ started } = acceptance);
       if (started === undefined) return acceptance;
-      grace.wrote(askedAt, now());
+      grace.wrote(requestedAt, now());
       await begin(firstClaimOf(event, started), leave);
       return acceptance;
     } finally {
@@ -335,8 +335,8 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     return state !== 'closed' && logFailure(what, failure);
   }
 
-  function every(ms: number, what: string, task: () => Promise<void>, told: typeof unanswered = report): void {
-    timers.every(ms, task, (failure) => told(what, failure));
+  function every(ms: number, what: string, task: () => Promise<void>, onFailure: typeof unanswered = report): void {
+    timers.every(ms, task, (failure) => onFailure(what, failure));
   }
 
   async function start(): Promise<void> {

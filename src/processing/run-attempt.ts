@@ -1,6 +1,6 @@
 import { ownContext } from '../host/own-context.ts';
 import { performance } from '../host/real-timers.ts';
-import { isInstance, isPermanent, waitAskedFor } from '../errors.ts';
+import { isInstance, isPermanent, requestedWait } from '../errors.ts';
 import type { HandledEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent } from '../events/parse.ts';
 import { schemaOf, type EventSchemas } from '../events/own-events.ts';
@@ -17,7 +17,7 @@ import {
   loggedError,
   codeOf,
   factsOf,
-  type AttemptEnd,
+  type AttemptResult,
   type EndedAttempt,
 } from './attempt-log.ts';
 import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt.ts';
@@ -42,11 +42,11 @@ export interface AttemptOptions {
 
 export interface RunningAttempt {
   /** resolves when its slot is free; never rejects */
-  readonly ended: Promise<AttemptEnd>;
+  readonly ended: Promise<AttemptResult>;
   /** The lease is lost, or the processor closes. */
   abort(reason: 'lost' | 'closing'): void;
   /** Stops waiting: later results of the handler do not count, and no timer of it keeps the process alive. */
-  abandon(): AttemptEnd;
+  abandon(): AttemptResult;
 }
 
 export interface LoggedAttempt extends RunningAttempt {
@@ -112,7 +112,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   let isChecking = false;
   let over = false;
   let skipped: string | undefined;
-  let end: AttemptEnd | null = null;
+  let end: AttemptResult | null = null;
   const kept = handlerLog(logger, facts, log.logErrors);
   const transactions = new TransactionCalls((givenUp) => (work) => {
     const attempt = {
@@ -192,7 +192,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
       return thrown;
     });
     const thrown = await Promise.race([settled, gaveUp]);
-    if (thrown !== 'gave up') return thrown ?? transactions.unheard ?? once.unheard;
+    if (thrown !== 'gave up') return thrown ?? transactions.unawaited ?? once.unawaited;
     await transactions.giveUp();
     return { error: controller.signal.reason };
   }
@@ -214,7 +214,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return called(checked.event);
   }
 
-  async function run(event: WebhookEvent | UnknownEvent): Promise<AttemptEnd> {
+  async function run(event: WebhookEvent | UnknownEvent): Promise<AttemptResult> {
     const thrown = await outcomeOf(event);
     conclude();
     end ??= withProbe(endOf(thrown));
@@ -223,13 +223,15 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   }
 
   /** A probe that was interrupted, or whose event is at fault, lets another event probe. */
-  function withProbe(ended: AttemptEnd): AttemptEnd {
+  function withProbe(ended: AttemptResult): AttemptResult {
     const { breaker: report } = forBreaker;
-    const isTold = ended.outcome === 'lost' || ended.outcome === 'committed alone' || ended.breaker !== undefined;
-    return isProbe && report !== undefined && !isTold ? { ...ended, breaker: { ...report, isUnclear: true } } : ended;
+    const isReported = ended.outcome === 'lost' || ended.outcome === 'committed alone' || ended.breaker !== undefined;
+    return isProbe && report !== undefined && !isReported
+      ? { ...ended, breaker: { ...report, isUnclear: true } }
+      : ended;
   }
 
-  function endOf(thrown: Thrown | null): AttemptEnd {
+  function endOf(thrown: Thrown | null): AttemptResult {
     const { committed, spoiled } = transactions;
     if (committed) return { ...(thrown === null ? { outcome: 'committed' } : failedLate(thrown.error)), ...forBreaker };
     if (spoiled?.code === 'COMMITTED_BY_ITSELF') return { outcome: 'committed alone' };
@@ -245,7 +247,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return transactions.isWithoutFile(thrown.error) ? withoutFile(thrown.error) : failed(thrown.error);
   }
 
-  function failedLate(thrown: unknown): AttemptEnd {
+  function failedLate(thrown: unknown): AttemptResult {
     const error = attemptError(thrown);
     code = codeOf(thrown);
     log.failedLate(about(), error);
@@ -261,9 +263,9 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     lastThrown = thrown;
     code = codeOf(thrown);
     const error = attemptError(thrown);
-    const asked = waitAskedFor(thrown);
-    const isUncounted = isProbe || asked.isUncounted;
-    const failure = { error, isPermanent: permanent, yields: !blocks, ...asked, isUncounted };
+    const requested = requestedWait(thrown);
+    const isUncounted = isProbe || requested.isUncounted;
+    const failure = { error, isPermanent: permanent, yields: !blocks, ...requested, isUncounted };
     const settlement = settlementOfFailure(claimed.failures, failure, retry, clock.now());
     return permanent ? settlement : { ...settlement, ...forBreaker };
   }
@@ -290,7 +292,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 }
 
 /** Includes the message only if the log also has it. */
-function spanEnd(end: AttemptEnd, logErrors: boolean): SpanEnd {
+function spanEnd(end: AttemptResult, logErrors: boolean): SpanEnd {
   const { outcome } = end;
   if (!('error' in end)) return { outcome, ...(outcome === 'lost' && { errorType: 'lost' }) };
   const { name, message } = loggedError({ ...end.error, stack: null });

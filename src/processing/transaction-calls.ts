@@ -10,7 +10,7 @@ export interface Thrown {
 interface Call {
   state: 'running' | 'committed' | { readonly failure: unknown };
   /** the handler has awaited it */
-  heard: boolean;
+  isAwaited: boolean;
   readonly ended: Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export class TransactionCalls {
     const promise = this.#begin(work as (database: DefaultDatabase) => never);
     const call: Call = {
       state: 'running',
-      heard: false,
+      isAwaited: false,
       ended: promise.then(
         () => {
           call.state = 'committed';
@@ -46,10 +46,10 @@ export class TransactionCalls {
       ),
     };
     if (!this.#isOver) this.#calls.push(call);
-    const heard = (): void => {
-      if (!this.#isOver) call.heard = true;
+    const noteAwait = (): void => {
+      if (!this.#isOver) call.isAwaited = true;
     };
-    return new OfferedPromise(promise, { promise, heard });
+    return new OfferedPromise(promise, { promise, noteAwait });
   };
 
   readonly #begin: Run = (work) => {
@@ -97,8 +97,8 @@ export class TransactionCalls {
    * The failure of a call that the handler did not await. A handler that awaited it and then returned has accepted
    * the result, so the event is processed.
    */
-  get unheard(): Thrown | null {
-    const first = this.#failures().find(({ heard }) => !heard);
+  get unawaited(): Thrown | null {
+    const first = this.#failures().find(({ isAwaited }) => !isAwaited);
     return first === undefined ? null : { error: first.failure };
   }
 
@@ -115,9 +115,9 @@ export class TransactionCalls {
     return null;
   }
 
-  #failures(): { readonly failure: unknown; readonly heard: boolean }[] {
-    return this.#calls.flatMap(({ state, heard }) =>
-      typeof state === 'object' ? [{ failure: state.failure, heard }] : [],
+  #failures(): { readonly failure: unknown; readonly isAwaited: boolean }[] {
+    return this.#calls.flatMap(({ state, isAwaited }) =>
+      typeof state === 'object' ? [{ failure: state.failure, isAwaited }] : [],
     );
   }
 }

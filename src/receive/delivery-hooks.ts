@@ -125,8 +125,8 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, report, clock }: Silence
   let newest: EventSummary | null | undefined;
   /** The newest event of all endpoints, at the last two checks: a slow commit may appear behind a newer one. */
   let looked = { upTo: 0, before: 0 };
-  let hasHeard = false;
-  let heardAt: Date | null = null;
+  let hasDelivery = false;
+  let deliveredAt: Date | null = null;
   let isOver = false;
   let cancel = after(everyMs, next);
 
@@ -138,18 +138,18 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, report, clock }: Silence
   async function look(): Promise<void> {
     // A delivery just before this check ends the silence by the next one.
     looks += 1;
-    const wasHeard = hasHeard;
-    hasHeard = false;
+    const hadDelivery = hasDelivery;
+    hasDelivery = false;
     const upTo = (await inbox.operations?.search({}, { limit: 1 }))?.events[0]?.seq ?? looked.upTo;
     const event = await newestSince(looked.before);
     const isNew = event !== null && event.seq > (newest?.seq ?? 0);
-    const isOthers = newest !== undefined && isNew && !wasHeard && !hasHeard;
+    const isOthers = newest !== undefined && isNew && !hadDelivery && !hasDelivery;
     if (isNew || newest === undefined) newest = event;
     looked = { upTo, before: looked.upTo };
     if (isOthers) begin();
     if (isReported || looks <= LOOKS || isOver) return;
     isReported = true;
-    report({ lastReceivedAt: newest?.receivedAt ?? heardAt, silentForMs: (looks - 1) * everyMs });
+    report({ lastReceivedAt: newest?.receivedAt ?? deliveredAt, silentForMs: (looks - 1) * everyMs });
   }
 
   /** The event may be several pages down, below events of busier endpoints. */
@@ -177,8 +177,8 @@ function silenceWatch({ inbox, endpoint, silentAfterMs, report, clock }: Silence
   return {
     delivered() {
       begin();
-      hasHeard = true;
-      heardAt = new Date();
+      hasDelivery = true;
+      deliveredAt = new Date();
     },
     stop() {
       isOver = true;

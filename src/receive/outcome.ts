@@ -152,8 +152,8 @@ const ERROR_OUTCOMES = {
     status: 409,
     code: 'BUSY',
     message:
-      'The event is stored, but its handler cannot start yet: it or the handler of another event of the same order, ' +
-      'cart or product is running, or its type has reached its rate limit or is paused. Send the event again.',
+      'The event is stored; its handler cannot start yet, because it or that of another event of the same order, cart ' +
+      'or product is running, or because its type has reached its rate or is paused. Send the event again.',
     headers: RETRY_AFTER,
   },
   'handler-failed': {

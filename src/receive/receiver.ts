@@ -352,12 +352,12 @@ function secretChange(
   let known: SigningKey[] = [];
   let matchedAt = 0;
   let unwritten: SecretChanged | null = null;
-  let askedAt = -Infinity;
+  let requestedAt = -Infinity;
 
   function write(at: number): void {
-    if (unwritten === null || marks === undefined || Math.abs(at - askedAt) < AGAIN_MS) return;
+    if (unwritten === null || marks === undefined || Math.abs(at - requestedAt) < AGAIN_MS) return;
     const writing = unwritten;
-    askedAt = at;
+    requestedAt = at;
     marks.noteSecret(writing).then(
       () => {
         if (unwritten === writing) unwritten = null;
@@ -375,7 +375,7 @@ function secretChange(
         if (known.some((one) => isSame(one, key))) return;
         known = [...known, key].slice(-MOST_KEYS);
         unwritten = { endpoint, after: matchedAt, at };
-        askedAt = -Infinity;
+        requestedAt = -Infinity;
       }
       current = key;
       matchedAt = at;

@@ -14,7 +14,7 @@ export const CART_TABLES = `
     status TEXT NOT NULL CHECK (status IN ('Active', 'Submitted', 'Cancelled')),
     fulfillment_method TEXT NOT NULL, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,
     last_activity_ms INTEGER NOT NULL,
-    told INTEGER NOT NULL DEFAULT 0 CHECK (told BETWEEN 0 AND 2)
+    reminders INTEGER NOT NULL DEFAULT 0 CHECK (reminders BETWEEN 0 AND 2)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE cart_items (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cart_id TEXT NOT NULL REFERENCES carts (id),
@@ -29,7 +29,7 @@ export const CART_DUE = 'cart';
 interface CartRow extends Stored<Omit<Cart, 'items'>> {
   readonly last_activity_ms: number;
   /** The number of events since the last activity: cart.abandoned, then cart.expires_soon. */
-  readonly told: 0 | 1 | 2;
+  readonly reminders: 0 | 1 | 2;
 }
 
 /** Interface 4.1 and A1. */
@@ -50,7 +50,7 @@ export function createCart(
 
 /** Interface 4.2. */
 export function getCart(db: Reading, { params: { id } }: Input<'getCart'>): Result<'getCart'> {
-  const { last_activity_ms: _, told: __, created_ms, updated_ms, ...cart } = cartRow(db, id);
+  const { last_activity_ms: _, reminders: __, created_ms, updated_ms, ...cart } = cartRow(db, id);
   const sql = `SELECT id, cart_id, product_id, product_name, quantity, created_ms, updated_ms
     FROM cart_items WHERE cart_id = ? ORDER BY seq`;
   const items = db.all<Stored<CartItem>>(sql, id).map(withTimes);
@@ -108,19 +108,19 @@ export function updateCartItem(
 }
 
 export function stepCart(tx: Transaction, id: string, { expiresSoonAfterMs, expiredAfterMs }: Assumptions): void {
-  const { status, told, user_id, last_activity_ms } = cartRow(tx, id);
+  const { status, reminders, user_id, last_activity_ms } = cartRow(tx, id);
   if (status !== 'Active') return;
-  if (told === 2) return leaveActive(tx, id, 'Cancelled');
+  if (reminders === 2) return leaveActive(tx, id, 'Cancelled');
   const { cents, units } = contentOf(tx, id);
-  emit(tx, told === 0 ? 'cart.abandoned' : 'cart.expires_soon', {
+  emit(tx, reminders === 0 ? 'cart.abandoned' : 'cart.expires_soon', {
     id,
     user_id,
     last_activity: timeText(last_activity_ms),
     total_value: usdOf(cents),
     item_count: units,
   });
-  tx.run('UPDATE carts SET told = ? WHERE id = ?', told + 1, id);
-  setDue(tx, CART_DUE, id, last_activity_ms + (told === 0 ? expiresSoonAfterMs : expiredAfterMs));
+  tx.run('UPDATE carts SET reminders = ? WHERE id = ?', reminders + 1, id);
+  setDue(tx, CART_DUE, id, last_activity_ms + (reminders === 0 ? expiresSoonAfterMs : expiredAfterMs));
 }
 
 /** Amounts are by the current prices. */
@@ -152,7 +152,7 @@ function leaveActive(tx: Transaction, id: string, status: CartStatus): void {
 
 /** Restarts the idle time. */
 function noteActivity(tx: Transaction, id: string, { abandonedAfterMs }: Assumptions): void {
-  tx.run('UPDATE carts SET updated_ms = ?, last_activity_ms = ?, told = 0 WHERE id = ?', tx.now, tx.now, id);
+  tx.run('UPDATE carts SET updated_ms = ?, last_activity_ms = ?, reminders = 0 WHERE id = ?', tx.now, tx.now, id);
   setDue(tx, CART_DUE, id, tx.now + abandonedAfterMs);
 }
 

@@ -111,8 +111,8 @@ export function createDispatch(store: Store, options: DispatchOptions): Dispatch
   function faultsOf({ id, eventId, endpoint, tries, faults }: WaitingDelivery): readonly Fault[] | null {
     if (faults !== null) return JSON.parse(faults) as Fault[];
     const planned = plan(eventId, tries + 1);
-    type Asked = { readonly seq: number; readonly kind: FaultKind };
-    const pending = store.get<Asked>('SELECT seq, kind FROM delivery_faults ORDER BY seq LIMIT 1');
+    type PendingFault = { readonly seq: number; readonly kind: FaultKind };
+    const pending = store.get<PendingFault>('SELECT seq, kind FROM delivery_faults ORDER BY seq LIMIT 1');
     if (planned.length === 0 && pending === undefined) return planned;
     return store.write((tx) => {
       const dealt = [...planned];

@@ -19,7 +19,7 @@ interface StoreOptions {
 /** `hkSB` in the header of a sandbox's file. */
 const APPLICATION_ID = 0x686b5342;
 /** Grows with any change to a table, because a sandbox's file is not migrated. */
-const VERSION = 2;
+const VERSION = 3;
 
 const TABLES = `
   CREATE TABLE sandbox (one INTEGER PRIMARY KEY CHECK (one = 1), seed INTEGER NOT NULL, now INTEGER NOT NULL, ahead INTEGER NOT NULL) STRICT;

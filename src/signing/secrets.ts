@@ -49,19 +49,19 @@ export function keySource(
 function providedKeys(provider: SecretProvider, onFailure: (message: string) => void, now: () => number): KeySource {
   let keys: readonly SigningKey[] | null = null;
   let fetchedAt = -Infinity;
-  let askedAt = -Infinity;
+  let requestedAt = -Infinity;
   let call: Promise<boolean> | null = null;
   // A call outside of a request would never return there.
   const frozen = ephemeralHost()?.frozenBetweenRequests ?? false;
 
   /** All requests wait for one call, so it runs in no request's context. After its limit a call counts as ended, because its timer may have ended with its request. */
-  const underWay = (): Promise<boolean> | null => (now() - askedAt <= CALL_LIMIT_MS + SLACK_MS ? call : null);
+  const underWay = (): Promise<boolean> | null => (now() - requestedAt <= CALL_LIMIT_MS + SLACK_MS ? call : null);
 
   const ask = boundToHere((): Promise<boolean> => {
     const before = underWay();
     if (before !== null) return before;
-    askedAt = now();
-    const asked = withLimit(provider)
+    requestedAt = now();
+    const requested = withLimit(provider)
       .then((secrets) => {
         keys = signingKeys(secrets);
         fetchedAt = now();
@@ -73,12 +73,12 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
         return false;
       })
       .finally(() => {
-        if (call === asked) call = null;
+        if (call === requested) call = null;
       });
-    call = asked;
-    return asked;
+    call = requested;
+    return requested;
   });
-  const mayAskNow = (): boolean => now() - askedAt >= SOONEST_MS;
+  const mayAskNow = (): boolean => now() - requestedAt >= SOONEST_MS;
   const lastGood = (): readonly SigningKey[] | null => (now() - fetchedAt <= LAST_GOOD_MS ? keys : null);
 
   if (!frozen) void ask();
@@ -86,7 +86,7 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
     current() {
       const usable = lastGood();
       if (usable !== null) {
-        if (now() - Math.max(fetchedAt, askedAt) < REFRESH_MS) return usable;
+        if (now() - Math.max(fetchedAt, requestedAt) < REFRESH_MS) return usable;
         if (frozen) return ask().then(lastGood);
         void ask();
         return usable;

@@ -167,8 +167,8 @@ function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: number): Wat
       }),
     get: (key) => inner.get(key),
     list: (page) => inner.list(page),
-    claim: (...asked) =>
-      watch(inner.claim(...asked), (claimed) => {
+    claim: (...requested) =>
+      watch(inner.claim(...requested), (claimed) => {
         for (const { lease } of claimed) begin(lease);
       }),
     claimOne: (key, request, crashed) =>

@@ -41,8 +41,8 @@ it('a type of your own is triggered, checked with its schema, and handled by ser
   expect(await serve.line('handler dead')).toContain(`(attempt 1: ${why})`);
   expect(JSON.stringify([serve.stdout, serve.stderr])).not.toContain('rosebud');
 
-  const untold = await triggering();
-  expect(untold.stderr).toBe(`note: your schema for ${EARNED} failed to check the event: no table\n`);
+  const unreported = await triggering();
+  expect(unreported.stderr).toBe(`note: your schema for ${EARNED} failed to check the event: no table\n`);
 }, 30_000);
 
 it.each([

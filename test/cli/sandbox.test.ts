@@ -330,7 +330,7 @@ describe('what a sandbox is told', () => {
       [['--assume', 'readyAfterMs=soon'], 2, 'assumptions: readyAfterMs must be'],
       [['--assume', 'taxRate'], 2, 'must be name=value.'],
       [
-        ['--fault', 'befor', '--db', 'untold.db', '--to', taken.url],
+        ['--fault', 'befor', '--db', 'unreported.db', '--to', taken.url],
         2,
         'fault: kind must be one of before, after, lost-answer, slow, decline, fail-order, delivery:late, ',
       ],
@@ -353,9 +353,9 @@ describe('what a sandbox is told', () => {
     expect(readFileSync(join(cwd, 'newer.db'))).toEqual(before);
     expect(existsSync(join(cwd, 'newer.db-wal'))).toBe(false);
     // Nobody was told the secret of an endpoint, so there is none.
-    for (const file of ['taken.db', 'untold.db']) {
-      await using untold = createSandbox({ file: join(cwd, file) });
-      expect(untold.webhooks.list()).toEqual([]);
+    for (const file of ['taken.db', 'unreported.db']) {
+      await using unreported = createSandbox({ file: join(cwd, file) });
+      expect(unreported.webhooks.list()).toEqual([]);
     }
   });
 });

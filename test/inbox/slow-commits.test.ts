@@ -71,8 +71,8 @@ async function deliveriesTo({ commitMs, everyMs, count }: { commitMs: number; ev
   const { disk, commits } = slowDisk(commitMs);
   const waits: number[] = [];
   for (let at = 0; at < count; at += 1) {
-    const askedAt = performance.now();
-    void commits.submitMove(String(at)).then(() => waits.push(performance.now() - askedAt));
+    const requestedAt = performance.now();
+    void commits.submitMove(String(at)).then(() => waits.push(performance.now() - requestedAt));
     await vi.advanceTimersByTimeAsync(everyMs);
   }
   await vi.advanceTimersByTimeAsync(10 * commitMs);

@@ -3,7 +3,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { ClaimedEvent, Lease, Settlement } from '../../src/inbox/work.ts';
 import { attemptEnding, type AttemptEndingOptions } from '../../src/processing/attempt-ending.ts';
 import { LeaseGrace, leaseRenewal } from '../../src/processing/leases.ts';
-import type { EndedAttempt, AttemptEnd } from '../../src/processing/attempt-log.ts';
+import type { EndedAttempt, AttemptResult } from '../../src/processing/attempt-log.ts';
 import type { LoggedAttempt } from '../../src/processing/run-attempt.ts';
 import { Timers } from '../../src/processing/timers.ts';
 import { rest, START, VirtualClock } from '../helpers/virtual-clock.ts';
@@ -51,7 +51,7 @@ function endingWith(settle: Inbox['settle'] = async () => true) {
   return { clock, timers, failed, settled, announced, leases, ended, outlived, ending };
 }
 
-function deaf(end: AttemptEnd = { outcome: 'interrupted' }) {
+function deaf(end: AttemptResult = { outcome: 'interrupted' }) {
   const abort = vi.fn<LoggedAttempt['abort']>();
   const type = 'order.created';
   const about = () => ({ endpoint: 'default', id: 'evt_1', type, attempt: 1, durationMs: 5 });

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isPermanent, messageOf, nameOf, PermanentError, RetryLaterError, waitAskedFor } from '../../src/errors.ts';
+import { isPermanent, messageOf, nameOf, PermanentError, RetryLaterError, requestedWait } from '../../src/errors.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { attemptError, codeOf } from '../../src/processing/attempt-log.ts';
@@ -147,7 +147,7 @@ describe('an error of another realm, such as of Jest', () => {
         fields: { ...error, name: error.name },
       }) as unknown;
     expect(isPermanent(as(new PermanentError('no')))).toBe(true);
-    expect(waitAskedFor(as(new RetryLaterError({ afterMs: 5 }))).afterMs).toBe(5);
+    expect(requestedWait(as(new RetryLaterError({ afterMs: 5 }))).afterMs).toBe(5);
   });
 
   it.each<[string, unknown, string]>([

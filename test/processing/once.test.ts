@@ -123,11 +123,11 @@ describe('ctx.once', () => {
     const { clock, ended, kept, processor } = await started((ctx) => {
       void ctx.once('slow', async () => {
         await Promise.resolve();
-        if (ctx.attempt === 1) throw new Error('unheard');
+        if (ctx.attempt === 1) throw new Error('unawaited');
       });
     });
     await clock.advance(2_000);
-    expect([await ended(), await kept()]).toEqual([['unheard', 'processed'], [['slow', null, 2]]]);
+    expect([await ended(), await kept()]).toEqual([['unawaited', 'processed'], [['slow', null, 2]]]);
     await processor.close();
   });
 

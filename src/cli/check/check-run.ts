@@ -155,13 +155,13 @@ class PatientRetries {
 
   #waitFor(answer: Exchange, tries: number): number | null {
     const now = performance.now();
-    const askedMs = retryAfterMs(answer);
+    const requestedMs = retryAfterMs(answer);
     const until = Math.max(
-      now + Math.max(askedMs, FIRST_WAIT_MS * 2 ** (tries - 1)),
+      now + Math.max(requestedMs, FIRST_WAIT_MS * 2 ** (tries - 1)),
       this.#until + SPACING_MS * tries, // wider each time, in case the limit is lower
     );
     const moreMs = until - Math.max(now, this.#until);
-    if (askedMs > LONGEST_WAIT_MS || this.waitedMs + moreMs > MOST_WAITING_MS) return null;
+    if (requestedMs > LONGEST_WAIT_MS || this.waitedMs + moreMs > MOST_WAITING_MS) return null;
     this.waitedMs += moreMs;
     this.#until = until;
     return until - now;

@@ -35,7 +35,7 @@ const finding =
   (sent: string, received: string | Exchange, [why, mend]: Advice): Finding => {
     if (typeof received === 'string') return { verdict, sent, received, why, mend };
     return tellsToWait(received)
-      ? toldToWait(sent, received)
+      ? unjudged(sent, received)
       : { verdict, sent, received: described(received), why, mend };
   };
 
@@ -44,7 +44,7 @@ export const warning = finding('warning');
 export const unknown = finding('unknown');
 
 /** A delivery that had to wait is not judged. */
-export function toldToWait(sent: string, answer: Exchange): Finding {
+export function unjudged(sent: string, answer: Exchange): Finding {
   return unknown(sent, described(answer), ADVICE.waitsTwice);
 }
 

@@ -9,7 +9,7 @@ import {
   notRejected,
   notAccepted,
   outcome,
-  toldToWait,
+  unjudged,
   warning,
   type Finding,
   type Probe,
@@ -69,7 +69,7 @@ function rejects(deliveries: readonly Sent[], accepted: Advice): Probe {
 /** Judges a response that must not be an outage. A status with advice gets a warning. */
 function byStatus(sent: string, answer: Exchange, adviceFor: (status: number) => Advice | null): Finding | null {
   if (answer.status === null) return notAccepted(sent, answer);
-  if (tellsToWait(answer)) return toldToWait(sent, answer);
+  if (tellsToWait(answer)) return unjudged(sent, answer);
   const advice = adviceFor(answer.status);
   return advice === null ? null : warning(sent, answer, advice);
 }
@@ -96,11 +96,11 @@ const forgedMalformedJson: Probe = async (run) => {
   if (isAccepted(answer) || answer.status === null || answer.status === 401) {
     return outcome([notRejected(sent, answer, run.sign(body), ADVICE.takesForgedNonsense)]);
   }
-  if (tellsToWait(answer)) return outcome([toldToWait(sent, answer)]);
+  if (tellsToWait(answer)) return outcome([unjudged(sent, answer)]);
   // Some endpoints return 400 for every forgery: a wrong status, but no sign of parsing.
   const control = await run.send(run.event().body, { signature });
   if (tellsToWait(control))
-    return outcome([toldToWait(`${sent}, and then valid JSON with the same wrong signature`, control)]);
+    return outcome([unjudged(`${sent}, and then valid JSON with the same wrong signature`, control)]);
   if (answer.status === control.status) {
     return outcome([notRejected(sent, answer, run.sign(body), ADVICE.parsesFirst)]);
   }

@@ -16,7 +16,7 @@ import {
   fault,
   notAccepted,
   outcome,
-  toldToWait,
+  unjudged,
   unknown,
   warning,
   type Finding,
@@ -78,7 +78,7 @@ function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Prom
 async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent): Promise<Trial> {
   const first = await run.send(body);
   const again = isAccepted(first) ? await run.send(body, { once: true }) : first;
-  if (tellsToWait(again)) return { sent, seen: 'missed', finding: toldToWait(sent, again) };
+  if (tellsToWait(again)) return { sent, seen: 'missed', finding: unjudged(sent, again) };
   if (!isAccepted(again)) return { sent, seen: 'nothing', finding: notAccepted(sent, again) };
   const known = [duplicateIn(first, id), duplicateIn(again, id)];
   if (known.includes(null)) return { sent, seen: 'nothing', finding: noEvidence(sent) };

@@ -8,8 +8,8 @@ import type { Session } from '../../inbox/postgres/driver/session.ts';
 import { missingMigrations, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
 import { onServer } from '../../inbox/postgres/opening/open.ts';
 import {
-  askedRights,
-  askedServer,
+  readRights,
+  readServer,
   faultsOf,
   missingRight,
   missingRows,
@@ -44,9 +44,9 @@ export async function checkPostgres(options: DbOptions): Promise<readonly Findin
 
 async function checkServer(session: Session, options: DbOptions): Promise<readonly Finding[]> {
   const { schema = USUAL_SCHEMA } = options;
-  const server = await askedServer(session);
-  const times = await askedTimes(session);
-  const rights = await askedRights(session, schema);
+  const server = await readServer(session);
+  const times = await readTimes(session);
+  const rights = await readRights(session, schema);
   const mayWork = judgeRights(rights, schema);
   const mayLook = !rights.there || (rights.uses && !rights.closed.includes('migrations'));
   const name = `Postgres ${versionText(server.version)} at ${shownInbox(options)}`;
@@ -164,14 +164,14 @@ interface Times {
   readonly apartMs: number;
 }
 
-async function askedTimes(session: Session): Promise<Times> {
+async function readTimes(session: Session): Promise<Times> {
   const all: Times[] = [];
   for (let tries = 0; tries < 5; tries += 1) {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const row = await session.row<{ ms: number }>(
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms',
     );
-    const tookMs = performance.now() - askedAt;
+    const tookMs = performance.now() - requestedAt;
     all.push({ tookMs, apartMs: (row?.ms ?? 0) + tookMs / 2 - Date.now() });
   }
   return all.reduce((best, each) => (each.tookMs < best.tookMs ? each : best));

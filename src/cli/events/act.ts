@@ -81,14 +81,15 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
   // With event ids, these two select the events.
   const { endpoint: _, states: __, ...beyondNames } = filter;
   const isFiltered = all || !isEverything(ids.length > 0 ? beyondNames : filter);
-  const ways = [ids.length > 0, isFiltered, ...[resume, pause, cancel].map((given) => given !== undefined)].filter(
+  const modes = [ids.length > 0, isFiltered, ...[resume, pause, cancel].map((given) => given !== undefined)].filter(
     Boolean,
   ).length;
-  if (ways === 0) {
+  if (modes === 0) {
     const example = act === 'retry-now' ? '--type order.created --since 2h' : '--state dead --since 2h';
     throw usageError(`Pass event ids, a filter such as ${example}, or --all.`);
   }
-  if (ways > 1) throw usageError('Use only one of these: event ids; a filter (or --all); --resume; --pause; --cancel.');
+  if (modes > 1)
+    throw usageError('Use only one of these: event ids; a filter (or --all); --resume; --pause; --cancel.');
   if (all && !isEverything(filter)) throw usageError('--all selects every event. Remove --all, or remove the filter.');
   if (id !== undefined && (dryRun || force)) {
     throw usageError('The preview already decided what this bulk action does. Remove --dry-run and --force.');

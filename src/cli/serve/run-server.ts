@@ -231,8 +231,8 @@ function observedInbox(inbox: Inbox, report: (attempt: AttemptReport) => void): 
       Object.assign(exchanges.getStore() ?? {}, { event, acceptance });
       return acceptance;
     },
-    async claim(...asked) {
-      const claimed = await inbox.claim(...asked);
+    async claim(...requested) {
+      const claimed = await inbox.claim(...requested);
       for (const event of claimed) {
         running.set(event.lease, { claimed: event, startedAt: performance.now(), isReported: false });
       }

@@ -37,8 +37,8 @@ export async function startServing(file: string | undefined, options: ServeComma
 
 async function watched(file: string | undefined, options: ServeCommandOptions): Promise<StopSignal> {
   if (file === undefined) throw usageError('--watch needs a handler module. Pass its path.');
-  const isAsked = options.unsafeUnsigned !== true && givenSecret(options) === null;
-  if (isAsked) process.env['SIGNING_SECRET'] = await secretOf(options);
+  const needsSecret = options.unsafeUnsigned !== true && givenSecret(options) === null;
+  if (needsSecret) process.env['SIGNING_SECRET'] = await secretOf(options);
   const args = process.argv.slice(2).map((arg) => (arg === '--watch' ? '--watched' : arg));
   return watchServe(file, args);
 }

@@ -81,7 +81,7 @@ export function growingTable(head: readonly Column[], lineWidth = Infinity): (ro
   const titles = head.map((column) => (typeof column === 'string' ? column : column.title));
   const widest = titles.map((title) => title.length);
   let isFirst = true;
-  let hasTold = false;
+  let hasNoted = false;
 
   const measured = (column: Column, at: number): Measured => {
     const width = widest[at] ?? 0;
@@ -107,8 +107,8 @@ export function growingTable(head: readonly Column[], lineWidth = Infinity): (ro
     if (isFirst) print(lines(titles)[0] ?? '', beside(widths.map((width) => '-'.repeat(width))));
     isFirst = false;
     for (const row of rows) print(...lines(row));
-    if (hasTold || widths.every((width, at) => width >= (widest[at] ?? 0))) return;
-    hasTold = true;
+    if (hasNoted || widths.every((width, at) => width >= (widest[at] ?? 0))) return;
+    hasNoted = true;
     tell('Columns are shortened to fit this terminal. Add --wide to see everything.');
   };
 }

@@ -131,8 +131,8 @@ export function memoryClaims(entries: Entries, handling: MemoryHandling): Part {
         for (const { seq, dueAt } of change.events) entries.change(seq, { dueAt });
         break;
       case 'type paused': {
-        const known = pauses.find((pause) => isPaused([pause], change.asked)) ?? null;
-        const plan = planHandlersPause(known, change.asked);
+        const known = pauses.find((pause) => isPaused([pause], change.requested)) ?? null;
+        const plan = planHandlersPause(known, change.requested);
         if (plan !== null) movePause(known, plan.pause);
         break;
       }

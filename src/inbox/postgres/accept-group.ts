@@ -12,7 +12,7 @@ import {
 import { leaseOf, type NumberedStart } from '../rules/claim.ts';
 import { minuteInTables, isOwnType } from '../rules/counted.ts';
 import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
-import type { AskedTimes } from './database-time.ts';
+import type { RequestTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
 import { readAhead, insertEvents, keyOf, type Insertion, knownEvents, saveAgain } from './engine/accepted-events.ts';
@@ -27,7 +27,7 @@ const START_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
 
 export interface Arrival {
   readonly event: IncomingEvent;
-  readonly times: AskedTimes;
+  readonly times: RequestTimes;
   /** set if a processor of this process handles the event, unless another event must run first */
   readonly start: NumberedStart | undefined;
   /** by the database's clock; `null` until that is known */

@@ -19,7 +19,7 @@ import { seenSince } from '../rules/processors.ts';
 import { RateLimits } from '../rules/rates.ts';
 import type { Candidate, ClaimState, DueEvent, NewLease, Store as RuleStore } from '../rules/store.ts';
 import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, Settlement, Superseded, TellCrashed } from '../work.ts';
-import type { AskedTimes } from './database-time.ts';
+import type { RequestTimes } from './database-time.ts';
 import { asUnavailable } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
 import { isSame, postgresStore } from './engine/postgres-store.ts';
@@ -32,7 +32,7 @@ type Step<T> = T | 'more';
 /** Does the same as `claimDue` in queue-operations.ts, with `await`. */
 export async function claimDue(
   store: Store,
-  asked: ClaimRequest,
+  requested: ClaimRequest,
   limit: number,
   tell: TellCrashed,
   tellFull: (freeAt: number) => void,
@@ -44,7 +44,7 @@ export async function claimDue(
     tell(crashed);
     if (superseded.length > 0) tellSuperseded(superseded);
   };
-  const claimed = await inSteps(store, asked, tellAll, async (place, before, crashed, later) => {
+  const claimed = await inSteps(store, requested, tellAll, async (place, before, crashed, later) => {
     superseded = [];
     const state = await startClaim(place, before, crashed);
     if (state === 'more') return 'more';
@@ -99,11 +99,11 @@ async function lockedProbes(
 export async function claimByKey(
   store: Store,
   key: EventKey,
-  asked: ClaimRequest,
+  requested: ClaimRequest,
   tell: TellCrashed,
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
   let isBusy = false;
-  const [claimed] = await inSteps(store, asked, tell, async (place, before, crashed, later) => {
+  const [claimed] = await inSteps(store, requested, tell, async (place, before, crashed, later) => {
     const state = await startClaim(place, before, crashed, key);
     if (state === 'more') return 'more';
     const event = await place.eventToRun(key);
@@ -134,17 +134,17 @@ async function startClaim(
   crashed: CrashedEvent[],
   onlyFor?: EventKey,
 ): Promise<ClaimState | 'more'> {
-  const asked = leasesOf(request, onlyFor);
-  let start = await place.startClaim(asked);
+  const requested = leasesOf(request, onlyFor);
+  let start = await place.startClaim(requested);
   if (start.isSetBack) {
     await place.followClock(request);
-    start = await place.startClaim(asked);
+    start = await place.startClaim(requested);
   }
   const plan = planLeases(start, request, onlyFor);
   await place.apply(plan.changes);
   crashed.push(...plan.crashed);
   if (plan.more) return 'more';
-  const isCurrent = plan.changes.length === 0 && asked.lostClaims.length === 0;
+  const isCurrent = plan.changes.length === 0 && requested.lostClaims.length === 0;
   return isCurrent ? start : place.claimState();
 }
 
@@ -164,7 +164,7 @@ async function give(
  */
 async function inSteps(
   store: Store,
-  asked: ClaimRequest,
+  requested: ClaimRequest,
   tell: TellCrashed,
   work: (
     place: AsyncStore,
@@ -174,16 +174,16 @@ async function inSteps(
     later: () => NumberedClaim,
   ) => Promise<Step<readonly ClaimedEvent[]>>,
 ): Promise<readonly ClaimedEvent[]> {
-  const times = store.time.asked();
+  const times = store.time.requested();
   for (;;) {
     let claimed: readonly ClaimedEvent[] = [];
     let crashed: CrashedEvent[] = [];
     let mayBeCommitted = false;
     const step = await store.claims.claim(
-      asked,
+      requested,
       (numbered) =>
         store.database.transaction<Step<readonly ClaimedEvent[]>>({
-          before: (session) => store.writeAt(session, asked.now, times),
+          before: (session) => store.writeAt(session, requested.now, times),
           async work(session) {
             const { number, lostClaims } = numbered;
             // An earlier try may be committed. This one releases the leases of that try, as the next claim would.
@@ -220,7 +220,7 @@ function crashedOnCallersClock({ time }: Store, event: CrashedEvent): CrashedEve
  * Leases begin now, because the request may have waited. Other leases are compared with the request's time, as their
  * renewals may have waited too.
  */
-function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedClaim {
+function onDatabaseClock(times: RequestTimes, request: NumberedClaim): NumberedClaim {
   const { now, expiredBy = now, handledSince, latest } = request;
   return {
     ...request,
@@ -244,7 +244,7 @@ export interface SettlementJob {
   readonly lease: Lease;
   readonly settlement: Settlement;
   readonly now: number;
-  readonly times: AskedTimes;
+  readonly times: RequestTimes;
   readonly again: boolean;
 }
 
@@ -300,6 +300,6 @@ export async function settleGroup(store: Store, jobs: readonly SettlementJob[]):
   }
 }
 
-function settlementOnDatabaseClock(times: AskedTimes, settlement: Settlement): Settlement {
+function settlementOnDatabaseClock(times: RequestTimes, settlement: Settlement): Settlement {
   return withTimes(settlement, (ms) => times.toDatabase(ms));
 }

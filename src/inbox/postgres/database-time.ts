@@ -10,19 +10,19 @@ export interface DatabaseTime {
   readonly toDatabase: (ms: number) => number;
   readonly toCaller: (ms: number) => number;
   /** Converts the times of a request made now. The request may wait, and the caller's clock may be set in that time. */
-  asked(): AskedTimes;
+  requested(): RequestTimes;
   readonly clock?: ServerClock;
 }
 
-export interface AskedTimes {
+export interface RequestTimes {
   toDatabase(ms: number): number;
   /** plus the wait since the request */
   granted(ms: number): number;
 }
 
 export interface ServerClock {
-  /** @param askedAt - on the monotonic clock, like `answeredAt` */
-  heard(ms: number, askedAt: number, answeredAt: number): void;
+  /** @param requestedAt - on the monotonic clock, like `answeredAt` */
+  observe(ms: number, requestedAt: number, answeredAt: number): void;
   /** The next connection may lead to another server, with another clock. */
   lost(): void;
 }
@@ -34,8 +34,8 @@ export const callersTime: DatabaseTime = timeApart(0);
 /** For a database whose clock is always ahead of the caller's by `ms`. */
 export function timeApart(ms: number): DatabaseTime {
   const toDatabase = (at: number): number => at + ms;
-  const asked = { toDatabase, granted: toDatabase };
-  return { follow: async () => {}, toDatabase, toCaller: (at) => at - ms, asked: () => asked };
+  const requested = { toDatabase, granted: toDatabase };
+  return { follow: async () => {}, toDatabase, toCaller: (at) => at - ms, requested: () => requested };
 }
 
 /** The database's clock may be set too, or another server may take over. */
@@ -58,7 +58,7 @@ function monotonicAhead(): number {
 export function databaseTime(): DatabaseTime {
   /** the difference to the monotonic clock of this process */
   let offset: number | null = null;
-  let askedAt = 0;
+  let requestedAt = 0;
   /** the machine's clock minus the monotonic one; it grows while the machine sleeps */
   let wall = 0;
   let carriedBy = 0;
@@ -70,27 +70,27 @@ export function databaseTime(): DatabaseTime {
     return carriedBy;
   };
   const clock: ServerClock = {
-    heard(ms, from, to) {
-      askedAt = to;
+    observe(ms, from, to) {
+      requestedAt = to;
       wall = Date.now() - to;
       // The time is from a moment in between. An offset that may still be correct stays.
       const [least, most] = [ms - 1 - to, ms + 1 - from];
       if (offset === null || offset < least || offset > most) offset = (least + most) / 2;
     },
     lost() {
-      askedAt = -Infinity;
+      requestedAt = -Infinity;
     },
   };
   return {
     async follow(session) {
       const now = performance.now();
-      if (offset !== null && now - askedAt < ASK_EVERY_MS && Math.abs(Date.now() - now - wall) < 1_000) return;
+      if (offset !== null && now - requestedAt < ASK_EVERY_MS && Math.abs(Date.now() - now - wall) < 1_000) return;
       const row = await session.row<{ ms: number }>(CLOCK);
-      clock.heard(row?.ms ?? 0, now, performance.now());
+      clock.observe(row?.ms ?? 0, now, performance.now());
     },
     toDatabase: (ms) => ms + apart(),
-    asked() {
-      const [askedAt, offsetThen, aheadThen] = [performance.now(), offset, monotonicAhead()];
+    requested() {
+      const [requestedAt, offsetThen, aheadThen] = [performance.now(), offset, monotonicAhead()];
       const toDatabase = (ms: number): number => {
         const now = apart();
         const then = (offset ?? 0) + aheadThen;
@@ -99,7 +99,7 @@ export function databaseTime(): DatabaseTime {
         const hasSlept = moved > 0 && offsetThen !== null && Math.abs((offset ?? 0) - offsetThen - moved) < SET_MS;
         return ms + (Math.abs(moved) < SET_MS || hasSlept ? now : Math.round(then));
       };
-      return { toDatabase, granted: (ms) => toDatabase(ms) + Math.round(performance.now() - askedAt) };
+      return { toDatabase, granted: (ms) => toDatabase(ms) + Math.round(performance.now() - requestedAt) };
     },
     toCaller: (ms) => ms - apart(),
     clock,

@@ -67,7 +67,7 @@ async function runOnce<T>(
 ): Promise<Ended<T>> {
   let abandoned: Marked | null = null;
   const ended = await store.database.lend<Ended<T>>(async (session, spoil) => {
-    await store.writeAt(session, now(), store.time.asked());
+    await store.writeAt(session, now(), store.time.requested());
     await session.exec(BEGIN);
     const marked = await mark(store, session, lease);
     if (marked === undefined || signal.aborted) {

@@ -79,7 +79,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   let isClosed = false;
 
   /** `close` waits for the call. */
-  async function asked<T>(work: () => Promise<T>): Promise<T> {
+  async function requested<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
     const promise = work();
     underWay.add(promise);
@@ -93,7 +93,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   }
 
   const arrivalOf = (event: IncomingEvent, start?: NumberedStart): Arrival => {
-    return { event, start, times: store.time.asked(), receivedAt: null, started: undefined, isUnsure: false };
+    return { event, start, times: store.time.requested(), receivedAt: null, started: undefined, isUnsure: false };
   };
 
   async function submitted(arrival: Arrival, deadline: number): Promise<Acceptance> {
@@ -117,7 +117,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const patient = storeOf({ ...store, database: database.waiting(OPERATORS_MS) });
   const { prune } = workQueue(patient);
   const look = dailyLook(patient, settings.schema);
-  const operators = postgresOperations({ store: patient, ask: asked, notify: stored }, settings.schema);
+  const operators = postgresOperations({ store: patient, ask: requested, notify: stored }, settings.schema);
   const operations: Operations = {
     ...operators,
     async ping() {
@@ -132,7 +132,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
 
   const settle: Inbox['settle'] = (lease, settlement, now) =>
     unconfirmed.settle(lease, (again) => {
-      const job: SettlementJob = { lease, settlement, now, times: store.time.asked(), again };
+      const job: SettlementJob = { lease, settlement, now, times: store.time.requested(), again };
       return settlements.submitMove(job) as Promise<Settled>; // the results of settleGroup
     });
 
@@ -147,12 +147,12 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       if (isWaiting || acceptance.replaced) stored();
       return acceptance;
     },
-    get: (key) => asked(() => eventOf(store, key)),
-    list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(patient, after, limit)),
+    get: (key) => requested(() => eventOf(store, key)),
+    list: ({ after = 0, limit = 100 } = {}) => requested(() => listAfter(patient, after, limit)),
     claim: (request, limit, tell = () => {}, tellFull = () => {}, tellSuperseded = () => {}) =>
-      asked(() => claimDue(store, request, limit, tell, tellFull, tellSuperseded)),
-    claimOne: (key, request, tell = () => {}) => asked(() => claimByKey(store, key, request, tell)),
-    ...asking(queue, asked),
+      requested(() => claimDue(store, request, limit, tell, tellFull, tellSuperseded)),
+    claimOne: (key, request, tell = () => {}) => requested(() => claimByKey(store, key, request, tell)),
+    ...asking(queue, requested),
     settle,
     transaction: <T>(
       lease: Parameters<Inbox['transaction']>[0],
@@ -160,13 +160,13 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       attempt: Parameters<Inbox['transaction']>[2],
     ) =>
       // A promise of a promise is the promise itself.
-      asked(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
+      requested(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
     async rerun(key, content, now, readFrom) {
-      const moved = await asked(() => queue.rerun(key, content, now, readFrom));
+      const moved = await requested(() => queue.rerun(key, content, now, readFrom));
       if (moved) stored();
       return moved;
     },
-    prune: (endpoints, processedBefore, limit) => asked(() => prune(endpoints, processedBefore, limit)),
+    prune: (endpoints, processedBefore, limit) => requested(() => prune(endpoints, processedBefore, limit)),
     onPending(listener) {
       wakeUp?.listen();
       listeners.add(listener);
@@ -177,7 +177,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       const deaf = how.report && wakeUp?.problem();
       if (deaf) how.report?.(deaf);
       try {
-        await asked(() => look(how));
+        await requested(() => look(how));
       } finally {
         // Operators find stored events even if this fails.
         await runUpkeep(operations, how);
@@ -192,11 +192,11 @@ function asking<C extends { readonly [Name in keyof C]: (...given: never[]) => P
   calls: C,
   ask: (work: () => Promise<unknown>) => Promise<unknown>,
 ): C {
-  const asked = Object.entries<(...given: never[]) => Promise<unknown>>(calls).map(([name, call]) => [
+  const requested = Object.entries<(...given: never[]) => Promise<unknown>>(calls).map(([name, call]) => [
     name,
     (...given: never[]) => ask(() => call(...given)),
   ]);
-  return Object.fromEntries(asked) as C; // with the same names
+  return Object.fromEntries(requested) as C; // with the same names
 }
 
 /** The timer keeps the process alive until all is closed, because idle connections do not. */

@@ -26,7 +26,7 @@ export class WakeUp {
   #listening: ListeningClient | undefined;
   #echo: ((isThere: boolean) => void) | undefined;
   #missed = 0;
-  #isTold = false;
+  #isReported = false;
   #isStarted = false;
   #isClosed = false;
 
@@ -68,14 +68,14 @@ export class WakeUp {
       client = new Client({ connectionString: this.#url, connectionTimeoutMillis: CONNECT_MS, ...ALIVE });
       client.on('error', () => this.#lost(client));
       client.on('end', () => this.#lost(client));
-      client.on('notification', ({ payload }) => this.#heard(payload ?? ''));
+      client.on('notification', ({ payload }) => this.#notified(payload ?? ''));
       this.#listening = client;
       await client.connect();
       client.unref?.();
       await client.query({ text: `LISTEN ${this.#channel}` });
-      if (await this.#isHeard()) {
+      if (await this.#echoes()) {
         this.#missed = 0;
-        this.#isTold = false;
+        this.#isReported = false;
         return;
       }
       this.#missed += 1;
@@ -89,13 +89,13 @@ export class WakeUp {
   }
 
   problem(): { readonly what: string; readonly advice: string } | null {
-    if (this.#isTold || this.#missed === 0) return null;
-    this.#isTold = true;
+    if (this.#isReported || this.#missed === 0) return null;
+    this.#isReported = true;
     return DEAF;
   }
 
   /** Behind a pooler, LISTEN may succeed without effect. */
-  async #isHeard(): Promise<boolean> {
+  async #echoes(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#echo = resolve;
     const timeout = unrefTimer(setTimeout(() => resolve(false), ECHO_MS));
@@ -106,7 +106,7 @@ export class WakeUp {
     return isThere;
   }
 
-  #heard(payload: string): void {
+  #notified(payload: string): void {
     if (payload === `${this.#own} echo`) this.#echo?.(true);
     else if (payload !== this.#own && !payload.endsWith(' echo') && !this.#isClosed) this.#wake();
   }

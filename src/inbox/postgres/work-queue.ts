@@ -66,7 +66,7 @@ export function workQueue(store: Store): Part {
   return {
     async renew(leases, now, leaseMs, isClosing) {
       if (leases.length === 0) return [];
-      const times = time.asked();
+      const times = time.requested();
       return database.transaction({
         before: (session) => writeAt(session, now, times),
         async work(session) {
@@ -81,7 +81,7 @@ export function workQueue(store: Store): Part {
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const times = time.asked();
+      const times = time.requested();
       const { sweep, ignored, more } = await database.transaction({
         before: (session) => writeAt(session, now, times),
         work(session) {
@@ -148,7 +148,7 @@ export function workQueue(store: Store): Part {
         },
       }),
     rerun(key, content, now, readFrom) {
-      const times = time.asked();
+      const times = time.requested();
       return database.transaction({
         before: (session) => writeAt(session, now, times),
         async work(session) {

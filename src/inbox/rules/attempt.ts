@@ -15,7 +15,7 @@ import type { Budget } from './budget.ts';
 import type { Counting } from './counted.ts';
 import { eventsToUnpark, nextAfter } from './entity-order.ts';
 import { breakerReport, type NewsOfBreakers } from './breakers.ts';
-import { pauseAsked } from './pauses.ts';
+import { pauseRequest } from './pauses.ts';
 import { fingerprintOf } from './error-groups.ts';
 import type { AttemptOutcome, Change, Ending, HeldEvent, NextInQueue, RunningEvent } from './store.ts';
 
@@ -44,8 +44,8 @@ export function planSettle(
   }
   const ranMs = settlement.outcome === 'interrupted' ? null : now - event.claimedAt;
   const { changes } = endAttempt(event, ending, now, { ranMs });
-  const pause = pauseAsked(event, settlement, now);
-  const paused: readonly Change[] = pause === null ? [] : [{ kind: 'type paused', asked: pause }];
+  const pause = pauseRequest(event, settlement, now);
+  const paused: readonly Change[] = pause === null ? [] : [{ kind: 'type paused', requested: pause }];
   return {
     result: event.hasEffect ? 'committed alone' : true,
     changes: [...changes, ...reported(event, settlement, now), ...paused],
@@ -54,8 +54,10 @@ export function planSettle(
 
 export function withNews(result: Settled, changes: readonly Change[], news: NewsOfBreakers): Settled {
   if (result !== true || news.size === 0) return result;
-  const told = changes.flatMap((change) => (change.kind === 'attempt reported' ? (news.get(change.report) ?? []) : []));
-  return told[0] ?? result;
+  const reports = changes.flatMap((change) =>
+    change.kind === 'attempt reported' ? (news.get(change.report) ?? []) : [],
+  );
+  return reports[0] ?? result;
 }
 
 function reported(event: HeldEvent, settlement: Settlement, now: number): readonly Change[] {

@@ -13,7 +13,7 @@ import type {
   Candidate,
   Change,
   ClaimState,
-  DueAsked,
+  DueRequest,
   DueEvent,
   DueEvents,
   Ending,
@@ -23,7 +23,7 @@ import type {
   LeasesToEnd,
   NewLease,
   Queue,
-  StartAsked,
+  ClaimStartRequest,
 } from './store.ts';
 
 /** After a transaction has parked this many events, it starts no other round. */
@@ -45,7 +45,7 @@ export interface NumberedStart extends StartRequest {
 export function leasesOf(
   { now, expiredBy = now, number = UNNUMBERED, lostClaims = [] }: NumberedClaim,
   onlyFor?: EventKey,
-): StartAsked {
+): ClaimStartRequest {
   return {
     now,
     claimNumber: number,
@@ -151,7 +151,7 @@ export class ClaimPlan {
   }
 
   /** The due events to load for the next round; `null` if the claim is complete, or `isCutShort`. */
-  toLoad(): DueAsked | null {
+  toLoad(): DueRequest | null {
     if (this.#isDone || this.#claimed === this.#limit || this.isCutShort) return null;
     const { endpoints, types: handles, now, ordered, handledSince = seenSince(now) } = this.#request;
     return {

@@ -3,7 +3,7 @@ import { putAwayStates, type DeadReason, type EventState, type IncomingEvent } f
 import type { Act, ActResult } from '../operator/acts.ts';
 import type { EventFilter, EventSummary } from '../operator/search.ts';
 
-export interface AskedAct {
+export interface RequestedAct {
   readonly act: Act;
   readonly states: readonly EventState[];
   /** that the operator saw */
@@ -45,7 +45,7 @@ export type ActDecision =
   | { readonly result: 'done'; readonly move: ActMove }
   | { readonly result: Exclude<ActResult, 'done'> };
 
-export function askedByKey(act: Act, force: boolean, wanted?: readonly EventState[]): AskedAct {
+export function askedByKey(act: Act, force: boolean, wanted?: readonly EventState[]): RequestedAct {
   return { act, states: appliesTo(act, force).filter((state) => wanted?.includes(state) ?? true) };
 }
 
@@ -59,7 +59,7 @@ function appliesTo(act: Act, force: boolean): readonly EventState[] {
  * Skips events that have another state by then. A rerun takes ignored and discarded events only if the filter
  * names them, or if it is forced.
  */
-export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
+export function askedByFilter(act: Act, force: boolean, filter: EventFilter): RequestedAct {
   if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
   const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
   const { states } = askedByKey(act, force, wanted);
@@ -68,7 +68,10 @@ export function askedByFilter(act: Act, force: boolean, filter: EventFilter): As
 }
 
 /** A retrying event has failed before, and an index finds such events among any number of pending events. */
-export function searchedFor({ act, states }: AskedAct, filter: EventFilter): EventFilter & Pick<AskedAct, 'states'> {
+export function searchedFor(
+  { act, states }: RequestedAct,
+  filter: EventFilter,
+): EventFilter & Pick<RequestedAct, 'states'> {
   if (act !== 'retry-now') return { ...filter, states };
   return { ...filter, states: filter.retrying === false ? [] : states, retrying: true };
 }
@@ -81,7 +84,7 @@ export function searchedFor({ act, states }: AskedAct, filter: EventFilter): Eve
  * @param today - `null` if the body does not fit, or if `needsBody` returned `false`
  */
 export function decideAct(
-  { act, states, attempts }: AskedAct,
+  { act, states, attempts }: RequestedAct,
   event: ActedEvent | null,
   today: BodyToday | null,
 ): ActDecision {
@@ -103,12 +106,12 @@ function done(move: ActMove): ActDecision {
   return { result: 'done', move };
 }
 
-export function needsBody(requested: AskedAct, event: ActedEvent): boolean {
+export function needsBody(requested: RequestedAct, event: ActedEvent): boolean {
   return decideAct(requested, event, null).result === 'still invalid';
 }
 
 /** Whether an action may apply to an event, without reading its body. */
-export function mayBeDone(requested: AskedAct, event: ActedEvent): boolean {
+export function mayBeDone(requested: RequestedAct, event: ActedEvent): boolean {
   return needsBody(requested, event) || decideAct(requested, event, null).result === 'done';
 }
 

@@ -11,12 +11,12 @@ import {
   type ActDecision,
   type ActedEvent,
   type ActMove,
-  type AskedAct,
+  type RequestedAct,
   type BodyToday,
 } from './decide-act.ts';
 import type { Queue } from './store.ts';
 
-export function decideOnStored(requested: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
+export function decideOnStored(requested: RequestedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
   if (event === null) return decideAct(requested, null, null);
   const known = { ...event, pruned: event.body === null };
   const isRead = event.body !== null && needsBody(requested, known);
@@ -61,7 +61,7 @@ export function actedAt(row: ActedRow, now: number): ActedRow {
 }
 
 export interface Acting {
-  readonly requested: AskedAct;
+  readonly requested: RequestedAct;
   readonly now: number;
   readonly entity: EntityOf | undefined;
 }

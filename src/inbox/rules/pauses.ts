@@ -26,7 +26,7 @@ export interface StoredPause extends EndpointType {
 }
 
 /** A handler's pause, with times of the database's clock. */
-export interface AskedPause extends EndpointType {
+export interface RequestedPause extends EndpointType {
   readonly now: number;
   readonly until: number;
   readonly reason: string | null;
@@ -114,11 +114,11 @@ const BY_HANDLER = 'processor';
 const REASON_CHARACTERS = 500;
 
 /** The pause that an attempt requests when it ends. An index cannot contain a longer type. */
-export function pauseAsked(
+export function pauseRequest(
   { endpoint, type }: { readonly endpoint: string; readonly type: string | null },
   settlement: Settlement,
   now: number,
-): AskedPause | null {
+): RequestedPause | null {
   if (!('pauseUntil' in settlement) || settlement.pauseUntil === undefined || settlement.pauseUntil <= now) return null;
   if (type === null || !isLane({ endpoint, type })) return null;
   const { error, pauseUntil: until } = settlement;
@@ -134,7 +134,7 @@ export function pauseAsked(
  */
 export function planHandlersPause(
   known: StoredPause | null,
-  { endpoint, type, now, until, reason }: AskedPause,
+  { endpoint, type, now, until, reason }: RequestedPause,
 ): { readonly pause: StoredPause; readonly isNew: boolean } | null {
   if (known !== null && known.until === undefined) return null;
   if (known?.until !== undefined && known.until.getTime() >= until) return null;
@@ -148,13 +148,13 @@ export function planHandlersPause(
 export function handlersPauseWrites(
   t: { readonly pauses: string; readonly audit: string },
   known: StoredPause | null,
-  asked: AskedPause,
+  requested: RequestedPause,
 ): readonly Write[] {
-  const plan = planHandlersPause(known, asked);
+  const plan = planHandlersPause(known, requested);
   if (plan === null) return [];
-  const { now, until, reason } = asked;
+  const { now, until, reason } = requested;
   const counts = { seconds: Math.ceil((until - now) / 1_000) };
-  const line = auditLine(t.audit, { act: 'pause', actor: BY_HANDLER, reason, now }, asked, counts);
+  const line = auditLine(t.audit, { act: 'pause', actor: BY_HANDLER, reason, now }, requested, counts);
   return [pauseWrite(t.pauses, plan.pause), ...(plan.isNew ? [line] : [])];
 }
 

@@ -49,7 +49,7 @@ export function rateWrite(rates: string, { endpoint, type, count, perMs, keptMs,
   };
 }
 
-export interface RatesAsked {
+export interface RatesRequest {
   readonly endpoints: Scope['endpoints'];
   readonly types: readonly string[];
 }
@@ -85,7 +85,7 @@ function sumOf(starts: readonly Start[]): number {
   return starts.reduce((sum, [, count]) => sum + count, 0);
 }
 
-interface Lane {
+interface Usage {
   readonly rate: StoredRate;
   readonly isMoved: boolean;
   readonly left: number;
@@ -101,7 +101,7 @@ interface Typed {
 export class RateLimits {
   readonly #rated: Rated;
   readonly #now: number;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, Usage>();
 
   constructor({ rates, named = [], now }: Rated & { readonly now: number }, stored: readonly StoredRate[]) {
     this.#rated = { rates, named };
@@ -149,11 +149,11 @@ export class RateLimits {
       .map((lane) => ({ kind: 'attempts begun', rate: this.#begun(lane) }) as const);
   }
 
-  #full(): readonly Lane[] {
+  #full(): readonly Usage[] {
     return [...this.#lanes.values()].filter(({ taken, left }) => taken >= left);
   }
 
-  #begun({ rate, taken }: Lane): StoredRate {
+  #begun({ rate, taken }: Usage): StoredRate {
     if (taken === 0) return rate;
     // Clocks of two machines may differ by some milliseconds.
     const at = Math.max(this.#now, rate.starts.at(-1)?.[0] ?? 0);

@@ -1,8 +1,8 @@
 import type { Instant } from '../../events/instant.ts';
 import type { DeadReason, EventKey, EventState } from '../event.ts';
 import type { BreakerReport, NewsOfBreakers, ProbeBegun } from './breakers.ts';
-import type { AskedPause, ClosedLane, EndpointType, StoredPause } from '../rules/pauses.ts';
-import type { RatesAsked, StoredRate } from '../rules/rates.ts';
+import type { RequestedPause, ClosedLane, EndpointType, StoredPause } from '../rules/pauses.ts';
+import type { RatesRequest, StoredRate } from '../rules/rates.ts';
 import type {
   Attempt,
   AttemptError,
@@ -31,7 +31,7 @@ export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>;
  * pass the suites in test/processing/*.conformance.ts.
  */
 export interface Store<M extends Mode> {
-  startClaim(request: StartAsked): Answer<M, ClaimStart>;
+  startClaim(request: ClaimStartRequest): Answer<M, ClaimStart>;
   /** `true` if the caller must call again. */
   followClock(request: Pick<ClaimRequest, 'now' | 'leaseMs'>): Answer<M, boolean>;
   newestSeq(): Answer<M, number>;
@@ -39,13 +39,13 @@ export interface Store<M extends Mode> {
   indexNew(now: number, upTo: number): Answer<M, boolean>;
   claimState(): Answer<M, ClaimState>;
   /** Of all endpoints with due events for `*`. The caller waits for no other lock while it holds theirs. */
-  rates(request: RatesAsked): Answer<M, readonly StoredRate[]>;
+  rates(request: RatesRequest): Answer<M, readonly StoredRate[]>;
   /** Those of these open breakers of which this claim may take a probe. */
   lockProbes(pauses: readonly StoredPause[]): Answer<M, readonly EndpointType[]>;
   /** The longest due first. Leaves out parked events and closed lanes. */
-  due(request: DueAsked): Answer<M, DueEvents>;
+  due(request: DueRequest): Answer<M, DueEvents>;
   /** Returns as many, in their order. The caller holds the slots of the events. */
-  bursts(events: readonly DueEvent[], request: DueAsked): Answer<M, readonly (Burst | undefined)[]>;
+  bursts(events: readonly DueEvent[], request: DueRequest): Answer<M, readonly (Burst | undefined)[]>;
   nextInQueues(queues: readonly Queue[], handledSince: number): Answer<M, readonly NextInQueue[]>;
   eventToRun(key: EventKey): Answer<M, EventToRun | undefined>;
   /** Returns as many, in their order. */
@@ -102,7 +102,7 @@ export interface SizedEvent {
   readonly bytes: number;
 }
 
-export interface StartAsked {
+export interface ClaimStartRequest {
   readonly now: number;
   readonly claimNumber: number;
   readonly lostClaims: readonly number[];
@@ -129,7 +129,7 @@ export interface ClaimState {
   readonly isSuspectRunning: boolean;
 }
 
-export interface DueAsked extends Pick<ClaimRequest, 'endpoints' | 'types' | 'now' | 'ordered'> {
+export interface DueRequest extends Pick<ClaimRequest, 'endpoints' | 'types' | 'now' | 'ordered'> {
   /** `types` may have fewer, because the processor has no room for the others */
   readonly handles: Scope['types'];
   /** types to leave out if `types` is `*` */
@@ -262,7 +262,7 @@ export type Change =
       readonly now: number;
     }
   | { readonly kind: 'postponed'; readonly events: readonly { readonly seq: number; readonly dueAt: number }[] }
-  | { readonly kind: 'type paused'; readonly asked: AskedPause }
+  | { readonly kind: 'type paused'; readonly requested: RequestedPause }
   /** deletes the pauses whose end has passed */
   | { readonly kind: 'pauses ended'; readonly now: number }
   | { readonly kind: 'attempts begun'; readonly rate: StoredRate }

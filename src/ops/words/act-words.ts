@@ -10,7 +10,7 @@ import { number, listed, percent, plural } from './format.ts';
 export const ACT_WORDS = {
   rerun: {
     will: 'Will rerun',
-    does: 'Rerunning',
+    doing: 'Rerunning',
     did: 'Reran',
     wasTo: 'Would have rerun',
     done: 'rerun',
@@ -19,7 +19,7 @@ export const ACT_WORDS = {
   },
   discard: {
     will: 'Will discard',
-    does: 'Discarding',
+    doing: 'Discarding',
     did: 'Discarded',
     wasTo: 'Would have discarded',
     done: 'discarded',
@@ -28,7 +28,7 @@ export const ACT_WORDS = {
   },
   'retry-now': {
     will: 'Will retry',
-    does: 'Retrying',
+    doing: 'Retrying',
     did: 'Retried',
     wasTo: 'Would have retried',
     done: 'retried now',
@@ -106,8 +106,8 @@ export function sentenceOf(
   if (total === 0) {
     return `No event matches the filter, so there is nothing to ${act.replace('-', ' ')}${force ? '' : APPLIES_TO[act]}.`;
   }
-  const { will, does, did, wasTo } = ACT_WORDS[act];
-  const verb = { previewed: will, running: does, paused: does, done: did, cancelled: wasTo }[state];
+  const { will, doing, did, wasTo } = ACT_WORDS[act];
+  const verb = { previewed: will, running: doing, paused: doing, done: did, cancelled: wasTo }[state];
   const events = plural(total, 'event');
   const which =
     state === 'done' && Object.keys(counts).length > 0 && done < total

@@ -238,7 +238,7 @@ const MOST_OF_GROUP_NAME = 80;
 
 export function groupInWords(fingerprint: string, sample: GroupSample): string {
   const reason = deadReasons.find((each) => each === fingerprint);
-  const error = sample === 'unasked' ? null : sample;
+  const error = sample === 'not searched' ? null : sample;
   if (error === null && reason === undefined) {
     return `${oneLine(fingerprint, 16)} (${sample === null ? 'no events now' : 'not looked up'})`;
   }
@@ -255,8 +255,8 @@ export interface GroupPlace {
   readonly bulk?: number;
 }
 
-/** `null` if the group is empty now, `'unasked'` if there were too many searches */
-type GroupSample = EventSummary['lastError'] | 'unasked';
+/** `null` if the group is empty now, `'not searched'` if there were too many searches */
+type GroupSample = EventSummary['lastError'] | 'not searched';
 export type GroupSamples = (place: GroupPlace) => Promise<GroupSample>;
 
 /** Searches each group only once. */
@@ -264,10 +264,10 @@ export function groupSamples(inbox: AnyInbox): GroupSamples {
   const known = new Map<string, Promise<GroupSample>>();
   let searches = 0;
 
-  async function newest(filter: EventFilter): Promise<EventSummary | 'unasked' | null> {
+  async function newest(filter: EventFilter): Promise<EventSummary | 'not searched' | null> {
     // Another version of hookbox may have written the audit line.
     if (filterFault(filter) !== null) return null;
-    if (searches >= MOST_SEARCHES) return 'unasked';
+    if (searches >= MOST_SEARCHES) return 'not searched';
     searches += 1;
     const { events } = await operationsOf(inbox).search(filter, { limit: 1 });
     return events[0] ?? null;
@@ -285,7 +285,7 @@ export function groupSamples(inbox: AnyInbox): GroupSamples {
     const group: EventFilter = retrying ? { retrying, fingerprint } : { states: ['dead'], fingerprint };
     for (const filter of [...(bulk === undefined ? [] : [{ bulk }]), group]) {
       const event = await newest(filter);
-      const error = event === null || event === 'unasked' ? event : await errorOf(event, fingerprint);
+      const error = event === null || event === 'not searched' ? event : await errorOf(event, fingerprint);
       if (error !== null) return error;
     }
     return null;

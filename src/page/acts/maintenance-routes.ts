@@ -16,7 +16,7 @@ import { operationsOf } from '../../ops/operations-of.ts';
 import { pruneEvents } from '../../ops/prune.ts';
 import { bytes } from '../../ops/words/format.ts';
 import { byOf, fieldOf, postedForm, valuesOf } from '../safety/posted-form.ts';
-import { maintenanceScreen, type AskedAgain, type MaintenancePreview } from '../screens/maintenance-screen.tsx';
+import { maintenanceScreen, type Correction, type MaintenancePreview } from '../screens/maintenance-screen.tsx';
 import type { PageContext } from '../frame.tsx';
 import type { Shell } from '../shell.tsx';
 import { attachment, masked, stamp } from './download-routes.ts';
@@ -60,7 +60,7 @@ export function maintenanceRoutes(shell: Shell): void {
     const { pruned: count } = await pruneEvents(inbox, criteria, by, { dryRun: true });
     const isTyped = countIn(fieldOf(form, 'typed').replaceAll(/[,\s]/g, '')) === countIn(fieldOf(form, 'confirm'));
     if (!isConfirmed(form, isTyped, count)) {
-      const again = askedAgain(form, count, isTyped ? MORE_NOW : 'The number that you typed is wrong.');
+      const again = correctionOf(form, count, isTyped ? MORE_NOW : 'The number that you typed is wrong.');
       return preview(c, { act: 'prune', olderThanDays, settledBefore, states, types, endpoint, count, ...again });
     }
     const pruned = await startedPrune(criteria, by);
@@ -76,7 +76,7 @@ export function maintenanceRoutes(shell: Shell): void {
     const report = await eraseEntity(inbox, entity, by, { dryRun: true });
     const isTyped = fieldOf(form, 'typed') === entity;
     if (!isConfirmed(form, isTyped, report.erased)) {
-      const again = askedAgain(form, report.erased, isTyped ? MORE_NOW : 'The name that you typed does not match.');
+      const again = correctionOf(form, report.erased, isTyped ? MORE_NOW : 'The name that you typed does not match.');
       return preview(c, { act: 'erase', entity, report, ...again });
     }
     const { erased, inProcessing, logEmptied } = await eraseEntity(inbox, entity, by);
@@ -124,7 +124,7 @@ function isConfirmed(form: FormData, isTyped: boolean, count: number): boolean {
   return confirmed !== null && isTyped && count <= confirmed;
 }
 
-function askedAgain(form: FormData, count: number, why: string): { readonly again?: AskedAgain } {
+function correctionOf(form: FormData, count: number, why: string): { readonly again?: Correction } {
   if (!form.has('confirm') || count === 0) return {};
   return { again: { message: `${why} Nothing was done.`, reason: fieldOf(form, 'reason') } };
 }

@@ -94,7 +94,7 @@
     }
     const others = renew(rowsOf(to), morph);
     void renewByName(others, morph);
-    tellNew();
+    showNewCount();
   });
 
   /** In an empty list, no row can move. */
@@ -153,21 +153,21 @@
 
   const newIn = (to) => rowsOf(to).filter((row) => byId(row.id) === null);
 
-  function tellNew() {
+  function showNewCount() {
     const rows = rowsOf(latest);
     const count = newIn(latest).length;
-    const told = byId('new-rows');
+    const holder = byId('new-rows');
     if (count === 0) {
-      told.replaceChildren();
+      holder.replaceChildren();
       return;
     }
     const all = count === rows.length && latest.querySelector('#older') !== null;
     const text = `${count}${all ? ' or more' : ''} new`;
-    const [button = document.createElement('button')] = told.children;
+    const [button = document.createElement('button')] = holder.children;
     button.type = 'button';
     button.id = 'show-new';
     if (button.textContent !== text) button.textContent = text;
-    if (!button.isConnected) told.append(button);
+    if (!button.isConnected) holder.append(button);
   }
 
   list.addEventListener('click', (event) => {
@@ -273,7 +273,8 @@
     const bar = document.createElement('progress');
     bar.setAttribute('aria-label', 'Search progress');
     if (share !== undefined) bar.value = Number(share);
-    const text = `${looked.toLocaleString('en-GB')} events searched, ${rowsOf(list).length} found. ${what} `;
+    const events = looked === 1 ? '1 event' : `${looked.toLocaleString('en-GB')} events`;
+    const text = `${events} searched, ${rowsOf(list).length} found. ${what} `;
     said.replaceChildren(...(isGoing ? [bar, ' '] : []), text);
     older.querySelector('#stop')?.remove();
     if (!isGoing) return;

@@ -662,17 +662,17 @@ document.addEventListener('keydown', (event) => {
 
 bringBackTyped();
 const here = new URL(location.href);
-const asked = /^#(rerun|discard)$/.exec(here.hash)?.[1];
+const linkedAct = /^#(rerun|discard)$/.exec(here.hash)?.[1];
 const opened = byId(here.searchParams.get('ask') ?? '');
-if (asked !== undefined || here.searchParams.has('done') || opened !== null) {
+if (linkedAct !== undefined || here.searchParams.has('done') || opened !== null) {
   // A reload must not repeat the notice of an action. With a fragment, the browser would also move the focus.
   here.searchParams.delete('done');
   here.searchParams.delete('figures');
   here.searchParams.delete('ask');
-  if (asked !== undefined) here.hash = '';
+  if (linkedAct !== undefined) here.hash = '';
   history.replaceState(null, '', here);
 }
-if (asked !== undefined) confirmFor(asked);
+if (linkedAct !== undefined) confirmFor(linkedAct);
 else if (opened?.matches('dialog')) openDialog(opened, false);
 
 connect();

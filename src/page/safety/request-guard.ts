@@ -118,16 +118,16 @@ function portOf(host: string): string {
 
 /** Each server passes the address in another way: @hono/node-server the Node request, Bun its server, Deno the address. */
 export function peerOf(env: unknown, request: Request): string | null {
-  const told = toldBy(env);
-  const askBun = field(told, 'requestIP');
+  const host = serverIn(env);
+  const askBun = field(host, 'requestIP');
   return (
-    text(field(field(field(told, 'incoming'), 'socket'), 'remoteAddress')) ??
-    text(typeof askBun === 'function' ? field(askBun.call(told, request), 'address') : undefined) ??
-    text(field(field(told, 'remoteAddr'), 'hostname'))
+    text(field(field(field(host, 'incoming'), 'socket'), 'remoteAddress')) ??
+    text(typeof askBun === 'function' ? field(askBun.call(host, request), 'address') : undefined) ??
+    text(field(field(host, 'remoteAddr'), 'hostname'))
   );
 }
 
-export function toldBy(env: unknown): unknown {
+export function serverIn(env: unknown): unknown {
   return field(env, 'server') ?? env;
 }
 

@@ -63,7 +63,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
             {actsOn(visit, history, warning)}
             {headline(visit, history)}
           </div>
-          <Panel id="timeline" title="History">
+          <Panel id="timeline" title="Timeline">
             {timelineOf(visit.maskLog(history), visit, marks)}
           </Panel>
           <div class="beside">

@@ -91,8 +91,8 @@ export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, 
   }
   if (states.length === 0) return { states, count: { count: 0, more: false } };
   // No filter excludes retries that are due already, or events without a body. Bodies are read once, for the list.
-  const isUntold = act === 'retry-now' || (act === 'rerun' && states.some((state) => state !== 'dead'));
-  if (isUntold || (filter.body ?? filter.bodyText) !== undefined) return { states, count: null };
+  const isUncountable = act === 'retry-now' || (act === 'rerun' && states.some((state) => state !== 'dead'));
+  if (isUncountable || (filter.body ?? filter.bodyText) !== undefined) return { states, count: null };
   const acted = withBodies(act, searchedFor(requested, filter));
   const counted = isSame(acted, filter) ? listed?.count : null;
   // A long list is counted only as far as an index can, so that the page does not wait.

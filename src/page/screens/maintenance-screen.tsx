@@ -236,12 +236,12 @@ export type MaintenancePreview =
       readonly types: readonly string[];
       readonly endpoint: string;
       readonly count: number;
-      readonly again?: AskedAgain;
+      readonly again?: Correction;
     }
-  | { readonly act: 'erase'; readonly entity: string; readonly report: EraseReport; readonly again?: AskedAgain }
+  | { readonly act: 'erase'; readonly entity: string; readonly report: EraseReport; readonly again?: Correction }
   | { readonly act: 'problem'; readonly message: string };
 
-export interface AskedAgain {
+export interface Correction {
   readonly message: string;
   readonly reason: string;
 }
@@ -330,7 +330,7 @@ interface ConfirmationParts {
   readonly act: 'prune' | 'erase';
   readonly label: string;
   readonly count: number;
-  readonly again: AskedAgain | undefined;
+  readonly again: Correction | undefined;
   readonly hidden: HiddenFields;
   readonly toType: string;
   readonly button: string;

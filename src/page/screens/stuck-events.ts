@@ -73,9 +73,9 @@ export async function findStuck(
   const waiting = [...byEntity.values()].sort((one, other) => {
     return one.oldest.receivedAt.getTime() - other.oldest.receivedAt.getTime();
   });
-  const toldLanes = new Set(lanes.map(laneOf));
-  const causes = await causesOf(inbox, waiting, toldLanes, now);
-  const reported = new Set(waiting.filter((one) => isTold(one, causes.get(one), toldLanes)));
+  const reportedLanes = new Set(lanes.map(laneOf));
+  const causes = await causesOf(inbox, waiting, reportedLanes, now);
+  const reported = new Set(waiting.filter((one) => isReported(one, causes.get(one), reportedLanes)));
   const some = (isMeant: (one: Waiting) => boolean): Waiters => {
     const meant = waiting.filter(isMeant);
     return { waiting: meant, first: firstOf(meant.flatMap((one) => causes.get(one) ?? [])) };
@@ -93,7 +93,7 @@ export async function findStuck(
 }
 
 /** Without a cause, only its type is known. */
-function isTold({ oldest }: Waiting, cause: Cause | undefined, reported: ReadonlySet<string>): boolean {
+function isReported({ oldest }: Waiting, cause: Cause | undefined, reported: ReadonlySet<string>): boolean {
   if (cause === undefined) return reported.has(laneOf(oldest));
   const { event, wait } = cause;
   if (wait?.reason === 'behind') return wait.blocker.runningSince === null && reported.has(laneOf(wait.blocker.event));
@@ -129,13 +129,13 @@ async function causesOf(
   reported: ReadonlySet<string>,
   now: Date,
 ): Promise<Stuck['causes']> {
-  const untold = waiting.filter(({ oldest }) => !reported.has(laneOf(oldest)));
+  const unreported = waiting.filter(({ oldest }) => !reported.has(laneOf(oldest)));
   const failed = waiting.filter(({ hasFailed }) => hasFailed);
   const ofLanes = [...new Map(failed.toReversed().map((one) => [laneOf(one.oldest), one])).values()];
   const examined = [
     ...new Set([
       ...waiting.slice(0, ASKED),
-      ...untold.slice(0, ASKED),
+      ...unreported.slice(0, ASKED),
       ...failed.slice(0, ASKED),
       ...ofLanes.slice(-LANES_ASKED),
     ]),

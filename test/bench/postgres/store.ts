@@ -25,7 +25,7 @@ async function storing(): Promise<Store> {
   if (how === 'each') {
     const store = storeOn(url, { schema: 'hookbox', migrates: true, prepares: true, time: databaseTime() });
     return async (event) => {
-      const times = store.time.asked();
+      const times = store.time.requested();
       const arrival = { event, start: undefined, times, receivedAt: null, started: undefined, isUnsure: false };
       const [outcome] = await acceptGroup(store, [arrival], () => {});
       if (typeof outcome !== 'object' || 'failure' in outcome) throw new Error('An event was not stored.');

@@ -45,7 +45,7 @@ it.each([HOUR_MS, -HOUR_MS])(
   'carries over what was asked for before a clock of its own was set by %i ms',
   async (ms) => {
     const time = await anHourAhead();
-    const asked = time.asked();
+    const asked = time.requested();
     const at = Date.now();
     const before = time.toDatabase(at);
     setBy = ms;
@@ -56,7 +56,7 @@ it.each([HOUR_MS, -HOUR_MS])(
 
 it('carries over what was asked for before the machine slept: what was at one time stays at one time', async () => {
   const time = await anHourAhead();
-  const asked = time.asked();
+  const asked = time.requested();
   const at = Date.now();
   const before = time.toDatabase(at);
   setBy = HOUR_MS;
@@ -66,7 +66,7 @@ it('carries over what was asked for before the machine slept: what was at one ti
 
 it('carries over what was asked for before its own clock and that of the database were set back together', async () => {
   const time = await anHourAhead();
-  const asked = time.asked();
+  const asked = time.requested();
   const at = Date.now();
   setBy = -HOUR_MS;
   time.clock?.lost();

@@ -101,7 +101,7 @@ it('a slow answer moves no time that may be right', async () => {
   const before = time.toDatabase(0);
   const now = performance.now();
   // The time took 150 ms to arrive.
-  time.clock?.heard(ms - 150, now - 300, now + 50);
+  time.clock?.observe(ms - 150, now - 300, now + 50);
   expect(time.toDatabase(0)).toBe(before);
 });
 

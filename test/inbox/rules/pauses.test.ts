@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Author } from '../../../src/inbox/operator/acts.ts';
 import {
   lastingPauses,
-  pauseAsked,
+  pauseRequest,
   pausedSeconds,
   planHandlersPause,
   planPause,
@@ -63,9 +63,9 @@ it('a pause lasts until its end', () => {
 
 it('the reason of a pause is the text of the error, cut', () => {
   const error = { name: 'RetryLaterError', message: ` ${'x'.repeat(499)}😀`, stack: null };
-  const asked = pauseAsked(LANE, { outcome: 'retry', error, dueAt: 0, pauseUntil: 2 }, 1);
+  const asked = pauseRequest(LANE, { outcome: 'retry', error, dueAt: 0, pauseUntil: 2 }, 1);
   expect(asked?.reason).toBe(`${'x'.repeat(499)}�`);
   const blank = { ...error, message: ' ' };
-  expect(pauseAsked(LANE, { outcome: 'dead', reason: 'failed', error: blank, pauseUntil: 2 }, 1)?.reason).toBeNull();
-  expect(pauseAsked({ ...LANE, type: null }, { outcome: 'retry', error, dueAt: 0, pauseUntil: 2 }, 1)).toBeNull();
+  expect(pauseRequest(LANE, { outcome: 'dead', reason: 'failed', error: blank, pauseUntil: 2 }, 1)?.reason).toBeNull();
+  expect(pauseRequest({ ...LANE, type: null }, { outcome: 'retry', error, dueAt: 0, pauseUntil: 2 }, 1)).toBeNull();
 });

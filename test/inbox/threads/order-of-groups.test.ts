@@ -25,7 +25,7 @@ it('a group that was sent behind one that found the file busy does not come firs
   });
   onTestFinished(() => threads.close());
   const accept = (id: string, body: string) =>
-    ({ name: 'accept', given: [incoming({ id, body })], askedAt: 0 }) as const;
+    ({ name: 'accept', given: [incoming({ id, body })], requestedAt: 0 }) as const;
   const stored = (...ids: string[]) =>
     ids.map(() => ({ result: expect.objectContaining({ result: 'stored' }) as unknown }));
   expect(await threads.commit([accept('evt_0', 'ready')], false)).toEqual(stored('evt_0'));

@@ -655,7 +655,7 @@ describe('Audit', () => {
     ],
     [{ ids: Array.from({ length: 500 }, (_, n) => n) }, 'events 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 490 more'],
     ['a text', 'what a text'],
-    [{ unheard: { of: null } }, 'unheard all events'],
+    [{ unawaited: { of: null } }, 'unawaited all events'],
   ] as const)('what it was about is readable: %j', async ([filter, words]) => {
     expect(textIn(await auditHtml({}, filter), 'audit-12')).toContain(`on the command line ${words} 1 done`);
   });

@@ -56,11 +56,11 @@ const figures = (ended: number, failed: number): TypeChange['after'] => ({
 });
 const broken: TypeChange = { type: 'order.shipped', before: figures(200, 2), after: figures(50, 19) };
 const well: TypeChange = { type: 'order.ready', before: figures(200, 2), after: figures(50, 0) };
-const untold: TypeChange = { type: 'order.created', before: figures(2, 0), after: figures(9, 9) };
+const unreported: TypeChange = { type: 'order.created', before: figures(2, 0), after: figures(9, 9) };
 
 const dead = { dead: { count: 39, more: false }, groups: [deadGroup()] };
 const release = { name: '2026.11.2', at: ago(20), before: '1 h', lately: null };
-const deployed = { changes: { types: [broken, well, untold], release } };
+const deployed = { changes: { types: [broken, well, unreported], release } };
 
 test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Trouble['what'][] }>([
   { what: 'nothing', seen: async () => ({}), told: [] },
@@ -126,7 +126,7 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
   },
   {
     what: 'a release that breaks nothing, or of which nobody can tell',
-    seen: async () => ({ changes: { types: [well, untold], release } }),
+    seen: async () => ({ changes: { types: [well, unreported], release } }),
     told: [],
   },
   {

@@ -104,9 +104,9 @@ async function findPage(engine: Searched, filter: EventFilter, page: SearchReque
   assertFilter(filter);
   const { limit } = pageBounds(page);
   assertOrder(page);
-  const { asked, work } = await begin(engine, filter, page.signal);
+  const { requested, work } = await begin(engine, filter, page.signal);
   const { conditions, indexed, candidates } = await engine.look(async (tables, clock) => {
-    const conditions = inDatabaseTime(asked, clock);
+    const conditions = inDatabaseTime(requested, clock);
     const extent = await tables.extent();
     return { conditions, indexed: extent.indexed, candidates: await candidatesFor(tables, conditions, page, extent) };
   });
@@ -133,9 +133,9 @@ async function countFound(
   { signal, examined: most = MOST_EXAMINED }: CountRequest,
 ): Promise<EventCount> {
   assertFilter(filter);
-  const { asked, work } = await begin(engine, filter, signal);
+  const { requested, work } = await begin(engine, filter, signal);
   const { conditions, indexed, exact, candidates } = await engine.look(async (tables, clock) => {
-    const conditions = inDatabaseTime(asked, clock);
+    const conditions = inDatabaseTime(requested, clock);
     const extent = await tables.extent();
     const part = exactPart(conditions, extent);
     const exact = part && (await tables.count(part, MOST_COUNTED));
@@ -163,7 +163,7 @@ async function begin(engine: Searched, filter: EventFilter, signal: AbortSignal 
   signal?.throwIfAborted();
   const conditions = conditionsOf(filter);
   if (conditions.terms.length > 0) await indexSome(engine, signal);
-  return { asked: conditions, work: await SlicedWork.begin(signal) };
+  return { requested: conditions, work: await SlicedWork.begin(signal) };
 }
 
 class Found {

@@ -40,7 +40,7 @@ const MOST_LOST = 2;
 const LOST_MS = 100;
 
 /** A transaction, which may run again after a rollback. */
-export interface Asked<T> {
+export interface TransactionRequest<T> {
   readonly before?: (session: Session) => Promise<void>;
   readonly work: (session: Session) => Promise<T>;
   /**
@@ -77,7 +77,7 @@ export class Database {
    * @throws InboxOpenError if the inbox cannot be used; the message says what to change
    * @throws DatabaseFailure if the transaction was not committed
    */
-  transaction<T>({ before, work, wasDone }: Asked<T>): Promise<T> {
+  transaction<T>({ before, work, wasDone }: TransactionRequest<T>): Promise<T> {
     let isUnsure = false;
     return this.alone(async (session) => {
       await before?.(session);
@@ -98,9 +98,9 @@ export class Database {
   }
 
   async #begin(session: Session): Promise<void> {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const [time] = await session.inOneMessage<{ ms: unknown }>(this.#clock === undefined ? [BEGIN] : [BEGIN, CLOCK]);
-    if (time !== undefined) this.#clock?.heard(Number(time.ms), askedAt, performance.now());
+    if (time !== undefined) this.#clock?.observe(Number(time.ms), requestedAt, performance.now());
   }
 
   /** With the settings of `transaction`. */
@@ -240,7 +240,7 @@ const LOOK_MS = 50;
  */
 export function doneOnce<T>(
   database: Database,
-  { before, work }: Omit<Asked<T>, 'wasDone'>,
+  { before, work }: Omit<TransactionRequest<T>, 'wasDone'>,
   whileRunning?: { readonly result: T },
 ): Promise<T> {
   let tried: { readonly id: string; readonly result: T } | undefined;

@@ -56,7 +56,7 @@ export function lent(connection: PostgresConnection): LentConnection {
     return answer;
   }
 
-  function asked(call: (...given: Given) => unknown, given: Given): unknown {
+  function requested(call: (...given: Given) => unknown, given: Given): unknown {
     isUsed = true;
     const send = (...changed: Given): unknown => query(() => Reflect.apply(call, connection, changed));
     const [statement] = given;
@@ -75,11 +75,11 @@ export function lent(connection: PostgresConnection): LentConnection {
     const simple = typeof statement === 'string' ? {} : { ...Object(statement), name: undefined };
     const sent = { ...simple, text: changed.text, values: undefined, callback: undefined };
     if (callback !== null) {
-      const told: Callback = (failure, result) => {
+      const settled: Callback = (failure, result) => {
         if (failure) changed.undo();
         callback(failure, result);
       };
-      return send(sent, told);
+      return send(sent, settled);
     }
     const answer = send(sent);
     if (answer instanceof Promise) answer.catch(changed.undo);
@@ -94,7 +94,7 @@ export function lent(connection: PostgresConnection): LentConnection {
         apply(call, _, given: Given) {
           if (GIVES_BACK.has(name)) return givenBack(name, given);
           if (isOver) throw new Error(OVER);
-          if (name === 'query') return asked(call as (...given: Given) => unknown, given.map(inContext));
+          if (name === 'query') return requested(call as (...given: Given) => unknown, given.map(inContext));
           const answer: unknown = Reflect.apply(call, target, given);
           return answer === target ? handed : answer;
         },

@@ -81,12 +81,12 @@ export class Session {
   /** Fails with the error of `pg`. */
   async answered(query: PostgresQuery, answerMs = this.#answerMs): Promise<PostgresResult> {
     if (this.#unansweredAt !== null) throw new Error(SILENT);
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const isPipelined = this.connection.pipeline === true;
     const sent = { ...query, types, ...(isPipelined && { query_timeout: answerMs + CUT_OFF_MS }) };
     const answer = await answerOf(inText(this.connection, sent), answerMs);
     if (answer !== LATE) return answer;
-    this.#unansweredAt ??= askedAt;
+    this.#unansweredAt ??= requestedAt;
     throw new Error(SILENT);
   }
 
@@ -97,7 +97,7 @@ export class Session {
   };
 }
 
-/** An application may have asked for binary results. */
+/** An application may have requested binary results. */
 function inText(connection: PostgresConnection, query: PostgresQuery): Promise<PostgresResult> {
   if (Reflect.get(connection, 'binary') !== true) return connection.query(query);
   Reflect.set(connection, 'binary', false);
@@ -142,7 +142,7 @@ export class Sessions {
   readonly #opening: Opening;
   readonly #takeMs: number;
   #opened: Promise<void> | undefined;
-  readonly #heardAt = new WeakMap<PostgresConnection, number>();
+  readonly #answeredAt = new WeakMap<PostgresConnection, number>();
   /** when the last unanswered statement was sent */
   #silentAt = -Infinity;
 
@@ -155,7 +155,7 @@ export class Sessions {
 
   /** @param signal - the caller may stop waiting; the connection then goes to another caller */
   async take(answerMs: number, signal?: AbortSignal): Promise<Session> {
-    const connection = await this.#heard(signal);
+    const connection = await this.#responsive(signal);
     try {
       const first = new Session(connection, this.#preparing, this.#takeMs);
       const opened = (this.#opened ??= this.#opening.open(first).catch((failure: unknown) => {
@@ -173,15 +173,15 @@ export class Sessions {
 
   giveBack({ connection, unansweredAt }: Session, isBroken: boolean): void {
     if (unansweredAt !== null) this.#silentAt = Math.max(this.#silentAt, unansweredAt);
-    else if (!isBroken) this.#heardAt.set(connection, performance.now());
+    else if (!isBroken) this.#answeredAt.set(connection, performance.now());
     this.connections.giveBack(connection, isBroken || unansweredAt !== null);
   }
 
   /** The cause that silenced one connection has probably silenced all idle ones. */
-  async #heard(signal: AbortSignal | undefined): Promise<PostgresConnection> {
+  async #responsive(signal: AbortSignal | undefined): Promise<PostgresConnection> {
     for (;;) {
       const connection = await this.#connection(signal);
-      if ((this.#heardAt.get(connection) ?? Infinity) >= this.#silentAt) return connection;
+      if ((this.#answeredAt.get(connection) ?? Infinity) >= this.#silentAt) return connection;
       // `pg` destroys a connection with a query in progress. On an idle one, it would wait for the end of the session.
       connection.query({ text: 'SELECT 1', query_timeout: 1 }).catch(() => {});
       this.connections.giveBack(connection, true);

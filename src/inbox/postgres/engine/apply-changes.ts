@@ -67,10 +67,10 @@ export async function applyChanges(transaction: Transaction, changes: readonly C
 
 /** A claim that deletes pauses does not wait for one that is being written. */
 async function pauseTypes({ session, t }: Transaction, changes: readonly Change[]): Promise<NewsOfBreakers> {
-  const told = new Map<BreakerReport, BreakerNews>();
+  const collected = new Map<BreakerReport, BreakerNews>();
   // The name of a long type is not known here, and too long for a pause.
-  const asked = changes.flatMap((change) =>
-    change.kind === 'type paused' && !isHash(change.asked.type) ? [change.asked] : [],
+  const requested = changes.flatMap((change) =>
+    change.kind === 'type paused' && !isHash(change.requested.type) ? [change.requested] : [],
   );
   const reports = changes.flatMap((change) =>
     change.kind === 'attempt reported' && !isHash(change.report.type) ? [change.report] : [],
@@ -80,16 +80,16 @@ async function pauseTypes({ session, t }: Transaction, changes: readonly Change[
     const row = await session.row<PauseRow>(text, [endpoint, type]);
     return row === undefined ? null : pauseOf(row);
   };
-  if (asked.length + reports.length > 0) await session.exec(`LOCK TABLE ${t.pauses} IN SHARE ROW EXCLUSIVE MODE`);
+  if (requested.length + reports.length > 0) await session.exec(`LOCK TABLE ${t.pauses} IN SHARE ROW EXCLUSIVE MODE`);
   for (const report of reports) {
     const text = `SELECT failures FROM ${t.breakers} WHERE endpoint = $1 AND type = $2`;
     const row = await session.row<{ failures: number }>(text, [report.endpoint, report.type]);
     const before = { failures: row?.failures ?? 0, pause: await known(report) };
     const { writes, news } = breakerWrites(t, before, report);
     for (const write of writes) await session.run(write);
-    if (news !== null) told.set(report, news);
+    if (news !== null) collected.set(report, news);
   }
-  for (const each of asked) {
+  for (const each of requested) {
     for (const write of handlersPauseWrites(t, await known(each), each)) await session.run(write);
   }
   for (const change of changes) {
@@ -102,7 +102,7 @@ async function pauseTypes({ session, t }: Transaction, changes: readonly Change[
     const ended = `SELECT endpoint, type FROM ${t.pauses} WHERE until_ms <= $1 AND failures IS NULL FOR UPDATE SKIP LOCKED`;
     await session.run(`DELETE FROM ${t.pauses} WHERE (endpoint, type) IN (${ended})`, [change.now]);
   }
-  return told;
+  return collected;
 }
 
 const ATTEMPT =

@@ -1,5 +1,5 @@
 import { OTHERS_TO_LOAD, othersOf } from '../../rules/latest.ts';
-import type { Burst, DueAsked, DueEvent, WaitingEvent } from '../../rules/store.ts';
+import type { Burst, DueRequest, DueEvent, WaitingEvent } from '../../rules/store.ts';
 import { createdOf } from '../sql/records.ts';
 import { keyOrNull, toKey } from '../sql/tables.ts';
 import { dueFacts } from './due-events.ts';
@@ -19,7 +19,7 @@ interface BurstRow extends Omit<Burst['newest'], 'created' | 'front' | 'bytes'> 
 export async function loadBursts(
   { session, t }: Transaction,
   events: readonly DueEvent[],
-  { handles, handledSince }: DueAsked,
+  { handles, handledSince }: DueRequest,
 ): Promise<readonly (Burst | undefined)[]> {
   const received = `(SELECT received_ms FROM ${t.events} AS events WHERE events.seq = waiting.seq LIMIT 1)`;
   const waiting = `lease_until_ms IS NULL AND entity = given.entity AND endpoint = given.endpoint`;

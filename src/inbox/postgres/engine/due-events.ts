@@ -7,7 +7,7 @@ import {
   type PauseRow,
   type StoredPause,
 } from '../../rules/pauses.ts';
-import type { DueAsked, DueEvent, DueEvents } from '../../rules/store.ts';
+import type { DueRequest, DueEvent, DueEvents } from '../../rules/store.ts';
 import type { Scope } from '../../work.ts';
 import { createdOf } from '../sql/records.ts';
 import { toKey, type Tables } from '../sql/tables.ts';
@@ -24,7 +24,7 @@ const DEEPEST = 1_000;
  * The first statement finds due events and locks their free slots, without waiting; the second one reads them again,
  * because another claim may have had them in between.
  */
-export async function dueEvents(transaction: Transaction, request: DueAsked): Promise<DueEvents> {
+export async function dueEvents(transaction: Transaction, request: DueRequest): Promise<DueEvents> {
   const { session, t, locks } = transaction;
   const { now, includeSuspects, limit, handles, handledSince } = request;
   const sources = await sourcesOf(transaction, request);
@@ -59,7 +59,7 @@ interface Sources {
 /** `null` if nothing can be due. */
 async function sourcesOf(
   transaction: Transaction,
-  { endpoints, types, except, closed }: Pick<DueAsked, 'endpoints' | 'types' | 'except' | 'closed'>,
+  { endpoints, types, except, closed }: Pick<DueRequest, 'endpoints' | 'types' | 'except' | 'closed'>,
 ): Promise<Sources | null> {
   const every = `(${distinctEndpoints(transaction.t.queue, READY, 'endpoint, type')}) AS ends`;
   if (endpoints === '*' && !pausesIn(closed, { endpoints, types })) {

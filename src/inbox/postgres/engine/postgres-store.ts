@@ -13,7 +13,7 @@ import {
   type LeasedEvent,
   type NewLease,
   type RunningEvent,
-  type StartAsked,
+  type ClaimStartRequest,
   type Store,
 } from '../../rules/store.ts';
 import type { DeadReason, EventState } from '../../event.ts';
@@ -108,7 +108,7 @@ interface StartRow extends StateRow {
 }
 
 /** In one statement, if no lease has to end. */
-async function startClaim(transaction: Transaction, request: StartAsked): Promise<ClaimStart> {
+async function startClaim(transaction: Transaction, request: ClaimStartRequest): Promise<ClaimStart> {
   const { session, t, moves } = transaction;
   const { now, expiredBy, limit, claimNumber, lostClaims, onlyFor } = request;
   const row = await session.row<StartRow>(
@@ -149,7 +149,7 @@ const NONE_LOST = { lost: [], crashed: [] } as const;
 /** Takes the slots in one statement: one after another, two claims could deadlock. */
 async function lostLeases(
   transaction: Transaction,
-  { lostClaims, handledSince }: StartAsked,
+  { lostClaims, handledSince }: ClaimStartRequest,
 ): Promise<Pick<ClaimStart, 'lost' | 'crashed'>> {
   const { session, t, locks } = transaction;
   const crashed = await foundBy(transaction, lostClaims);
@@ -167,7 +167,7 @@ async function lostLeases(
 /** Locks the slot of the event. */
 async function expiredFor(
   { session, t, locks }: Transaction,
-  { expiredBy, limit }: StartAsked,
+  { expiredBy, limit }: ClaimStartRequest,
   event: EventKey,
 ): Promise<readonly SeqInSlot[]> {
   await locks.takeOfKeys([event]);
@@ -183,7 +183,7 @@ async function expiredFor(
 
 async function expiredEvents(
   { session, t, locks }: Transaction,
-  { expiredBy, handledSince }: StartAsked,
+  { expiredBy, handledSince }: ClaimStartRequest,
   found: readonly SeqInSlot[],
 ): Promise<readonly ExpiredEvent[]> {
   if (found.length === 0) return [];

@@ -1,4 +1,4 @@
-import { RATE_COLUMNS, rateOf, ratesIn, type RateRow, type RatesAsked, type StoredRate } from '../../rules/rates.ts';
+import { RATE_COLUMNS, rateOf, ratesIn, type RateRow, type RatesRequest, type StoredRate } from '../../rules/rates.ts';
 import { readyEndpoints } from './due-events.ts';
 import type { Reading } from './transaction.ts';
 
@@ -8,13 +8,13 @@ const OF_LANES = 'endpoint = ANY($1::text[]) AND type = ANY($2::text[])';
  * Two claims of a type count its attempts one after the other. The locks are taken in one order, after those of slots,
  * so a claim that has them does not wait again.
  */
-export async function lockedRates(reading: Reading, asked: RatesAsked): Promise<readonly StoredRate[]> {
+export async function lockedRates(reading: Reading, requested: RatesRequest): Promise<readonly StoredRate[]> {
   const { session, t } = reading;
-  const endpoints = [...new Set(await readyEndpoints(reading, asked.endpoints))];
-  const values = [endpoints, asked.types];
+  const endpoints = [...new Set(await readyEndpoints(reading, requested.endpoints))];
+  const values = [endpoints, requested.types];
   const lock = `SELECT ${RATE_COLUMNS} FROM ${t.rates} WHERE ${OF_LANES} ORDER BY endpoint, type FOR UPDATE`;
   let rows = await session.rows<RateRow>(lock, values);
-  if (rows.length < endpoints.length * asked.types.length) {
+  if (rows.length < endpoints.length * requested.types.length) {
     await session.run(
       `INSERT INTO ${t.rates} (${RATE_COLUMNS})
        SELECT named.endpoint, rated.type, 0, 0, 0, NULL, '[]'
@@ -24,7 +24,7 @@ export async function lockedRates(reading: Reading, asked: RatesAsked): Promise<
     );
     rows = await session.rows<RateRow>(lock, values);
   }
-  return ratesIn(endpoints, asked.types, rows.map(rateOf));
+  return ratesIn(endpoints, requested.types, rows.map(rateOf));
 }
 
 export async function ratesAt({ session, t }: Reading, endpoints: readonly string[]): Promise<readonly StoredRate[]> {

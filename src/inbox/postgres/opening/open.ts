@@ -8,9 +8,9 @@ import { type Session, ANSWER_MS, Sessions } from '../driver/session.ts';
 import { quoted } from '../sql/tables.ts';
 import { migrate, missingMigrations, NEWEST, type Place } from './migrate.ts';
 import {
-  askedRights,
+  readRights,
   missingRight,
-  askedServer,
+  readServer,
   faultsOf,
   missingRows,
   refuseFaults,
@@ -53,7 +53,7 @@ async function refusing<T>(
   let role = 'the role';
   try {
     await session.exec(BEGIN_LOOK);
-    const server = await askedServer(session);
+    const server = await readServer(session);
     role = quoted(server.role);
     refuseFaults(faultsOf(server), ephemeral);
     refuseFaults(await tableFaults(session, schema), ephemeral);
@@ -96,7 +96,7 @@ async function refusalOf(
 /** The catalogue shows the missing right, but the message of Postgres does not. */
 async function toBeGranted(session: Session, schema: string, role: string): Promise<string> {
   await session.exec('ROLLBACK');
-  const missing = missingRight(await askedRights(session, schema), schema);
+  const missing = missingRight(await readRights(session, schema), schema);
   return (
     missing?.advice ?? `Run hookbox migrate with the role that owns the tables, or make ${role} a member of that role`
   );

@@ -37,7 +37,7 @@ const SERVER = `
 
 const OLDEST = 140_000;
 
-export async function askedServer(session: Session): Promise<Server> {
+export async function readServer(session: Session): Promise<Server> {
   const server = await session.row<Server>(SERVER);
   if (server === undefined) throw new InboxOpenError('CANNOT_OPEN', 'The server did not report its Postgres version.');
   return server;
@@ -121,7 +121,7 @@ const TABLES = `
   WHERE nspname = $1 AND relkind = 'r' AND relname::text = ANY($2::text[])
   GROUP BY relname ORDER BY relname`;
 
-export async function askedRights(session: Session, schema: string): Promise<Rights> {
+export async function readRights(session: Session, schema: string): Promise<Rights> {
   const [row] = await session.rows<Omit<Rights, 'tables' | 'closed'>>(RIGHTS, [schema]);
   if (row === undefined) throw new InboxOpenError('CANNOT_OPEN', 'The server did not report the rights of the role.');
   const tables = await session.rows<{ name: string; open: boolean }>(TABLES, [schema, [...tableNames]]);

@@ -55,9 +55,9 @@ async function lookAt(
   });
 }
 
-type Lane = readonly [table: string, time: string, where: string];
+type PrunableTable = readonly [table: string, time: string, where: string];
 
-function tablesOf(t: Tables, state: PrunableState): readonly Lane[] {
+function tablesOf(t: Tables, state: PrunableState): readonly PrunableTable[] {
   if (state !== 'processed') return [[t.shelf, 'settled_ms', `state = '${state}' AND NOT pruned`]];
   return prunableIn(t).map(([table, time]) => [table, time, 'prunable']);
 }

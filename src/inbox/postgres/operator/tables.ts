@@ -22,9 +22,9 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
     read: (work, signal) => ask(() => readUntil(signal)(work)),
     inSteps: (work, signal) => ask(() => work(readUntil(signal))),
     change(work, { locks, isRepeatable = false, dueAt, whileRunning } = {}) {
-      const times = time.asked();
+      const times = time.requested();
       const clock = { toCaller, toDatabase: (ms: number) => times.toDatabase(ms) };
-      const asked = {
+      const requested = {
         before: (session: Session) => (dueAt === undefined ? time.follow(session) : writeAt(session, dueAt, times)),
         async work(session: Session) {
           if (locks !== undefined) await session.exec(`LOCK TABLE ${t[locks]} IN SHARE ROW EXCLUSIVE MODE`);
@@ -35,7 +35,7 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
           return result;
         },
       };
-      return ask(() => (isRepeatable ? database.transaction(asked) : doneOnce(database, asked, whileRunning)));
+      return ask(() => (isRepeatable ? database.transaction(requested) : doneOnce(database, requested, whileRunning)));
     },
     notify,
   };

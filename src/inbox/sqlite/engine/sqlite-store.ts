@@ -11,7 +11,7 @@ import {
   type Candidate,
   type Change,
   type ClaimState,
-  type DueAsked,
+  type DueRequest,
   type DueEvent,
   type HeldEvent,
   type LeasedEvent,
@@ -70,8 +70,8 @@ function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore 
     indexNew: (now, upTo) => indexNew(statements, now, upTo),
     claimState,
     lockProbes: (types) => types,
-    rates({ endpoints: asked, types }) {
-      const endpoints = readyEndpoints(statements, asked);
+    rates({ endpoints: requested, types }) {
+      const endpoints = readyEndpoints(statements, requested);
       return ratesIn(endpoints, types, queue.rates.all({ endpoints: JSON.stringify(endpoints) }).map(rateOf));
     },
     startClaim({ now, lostClaims, expiredBy: by, limit, onlyFor, handledSince }) {
@@ -214,8 +214,8 @@ function apply(statements: NamedStatements, change: Exclude<Change, { kind: 'att
       for (const seq of change.seqs) moves.unpark.run({ seq });
       break;
     case 'type paused': {
-      const known = pausesOf(statements).find((pause) => isPaused([pause], change.asked)) ?? null;
-      for (const each of handlersPauseWrites(PAUSE_TABLES, known, change.asked)) write(database, each);
+      const known = pausesOf(statements).find((pause) => isPaused([pause], change.requested)) ?? null;
+      for (const each of handlersPauseWrites(PAUSE_TABLES, known, change.requested)) write(database, each);
       break;
     }
     case 'probe begun':
@@ -237,7 +237,7 @@ function write(database: SqliteDatabase, { text, values }: { text: string; value
 /** One index search per endpoint and type. */
 function dueRows(
   statements: NamedStatements,
-  { endpoints, types, except, now, includeSuspects, limit, closed }: DueAsked,
+  { endpoints, types, except, now, includeSuspects, limit, closed }: DueRequest,
 ): CandidateRow[][] {
   const { queue } = statements;
   const parameters = { now, suspects: includeSuspects ? 1 : 0, limit };
@@ -265,7 +265,7 @@ function readyTypesBut({ queue }: NamedStatements, endpoint: string, except: rea
   }
 }
 
-function dueEvent(statements: NamedStatements, row: CandidateRow, request: DueAsked): DueEvent {
+function dueEvent(statements: NamedStatements, row: CandidateRow, request: DueRequest): DueEvent {
   const event = candidateOf(row);
   const alone = { ...event, trigger: row.trigger, hasLease: false, front: undefined, isSuperseded: false };
   if (event.entity === null) return alone;
@@ -281,7 +281,7 @@ function dueEvent(statements: NamedStatements, row: CandidateRow, request: DueAs
 function burstOf(
   statements: NamedStatements,
   { endpoint, entity, type }: DueEvent,
-  { handles, handledSince }: DueAsked,
+  { handles, handledSince }: DueRequest,
 ): Burst | undefined {
   const { queue } = statements;
   const lane = { endpoint, entity, type };

@@ -97,7 +97,7 @@ export class LogWatch {
   readonly #database: () => SqliteDatabase;
   readonly #lock: LockLender;
   readonly #askToCopy: () => void;
-  #isAsked = false;
+  #isRequested = false;
   #pages = 0;
   /** the pages at which the writer acts; `null` means the limit */
   #next: number | null = null;
@@ -119,8 +119,8 @@ export class LogWatch {
       this.#next ??= pagesBeforeCheckpoint(database);
       if (pages < this.#next || pages === copied) return;
       this.#next = pages + pagesBeforeCheckpoint(database);
-      if (!this.#isAsked) {
-        this.#isAsked = true;
+      if (!this.#isRequested) {
+        this.#isRequested = true;
         return this.#askToCopy();
       }
       if (checkpoint(database).isBusy) this.#pause();
@@ -135,7 +135,7 @@ export class LogWatch {
    * @param isUseful - whether the writer can copy the rest
    */
   copied(isUseful: boolean): void {
-    this.#isAsked = false;
+    this.#isRequested = false;
     try {
       const database = this.#database();
       const { pages } = checkpoint(database, isUseful ? 'FULL' : 'NOOP');
@@ -150,7 +150,7 @@ export class LogWatch {
 
   #pause(): void {
     this.#lock.lend((giveBack) => {
-      if (this.#isAsked) this.#continue = giveBack;
+      if (this.#isRequested) this.#continue = giveBack;
       else giveBack();
     });
   }

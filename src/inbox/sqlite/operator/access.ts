@@ -40,8 +40,8 @@ export function accessOf(
   return {
     database,
     write<T>(work: Write<T>) {
-      const askedAt = wallTime();
-      const change: Change = async (statements, isOver) => work(statements, waitedSince(askedAt), isOver);
+      const requestedAt = wallTime();
+      const change: Change = async (statements, isOver) => work(statements, waitedSince(requestedAt), isOver);
       // Work may call functions of its caller.
       return changes.submitMove(boundToHere(change)) as Promise<T>; // the result of the work
     },

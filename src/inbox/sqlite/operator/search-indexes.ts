@@ -35,7 +35,7 @@ function searchIndexes(connection: () => SqliteDatabase): SearchIndexes {
         WHERE outcome = 'superseded' AND number = (SELECT max(number) FROM hookbox_attempts WHERE seq = last.seq)`,
     },
     group: (fingerprint) => ({ from: `${DEAD} AND ${PRINT} = +$4`, values: [fingerprint] }),
-    state: (state) => ({ from: putAway(state) }),
+    state: (state) => ({ from: shelved(state) }),
     withIds: `
       SELECT events.seq FROM json_each($1) CROSS JOIN hookbox_events AS events INDEXED BY hookbox_events_by_id
       WHERE id_hash = hookbox_id_hash(value) AND events.id = value`,
@@ -62,7 +62,7 @@ function idAfter(value: string): string {
     WHERE id > ${value}`;
 }
 
-function putAway(state: string): string {
+function shelved(state: string): string {
   return `hookbox_events INDEXED BY hookbox_events_put_away WHERE ${PUT_AWAY} AND state = '${state}'`;
 }
 
@@ -114,7 +114,7 @@ function inState(database: SqliteDatabase, state: EventState, types: readonly st
     case 'processed':
       return [() => null];
     default:
-      return [from(putAway(state))];
+      return [from(shelved(state))];
   }
 }
 

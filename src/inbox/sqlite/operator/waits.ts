@@ -100,7 +100,7 @@ function countBehind(
 }
 
 /** Many events share a type and an entity. */
-function remembered<Asked, Found>(find: (asked: Asked) => Found): (asked: Asked) => Found {
+function remembered<Question, Found>(find: (requested: Question) => Found): (requested: Question) => Found {
   const known = new Map<string, Found>();
   return (given) => {
     const key = JSON.stringify(given);

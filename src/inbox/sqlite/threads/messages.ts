@@ -26,14 +26,14 @@ type PackedEvent = readonly [
   start: PackedStart | null,
 ];
 
-type PackedStart = readonly [now: number, leaseMs: number, ordered: boolean, number: number, askedAt: number];
+type PackedStart = readonly [now: number, leaseMs: number, ordered: boolean, number: number, requestedAt: number];
 
 type PackedEnd = readonly [
   seq: number,
   fence: number,
   now: number,
   again: boolean,
-  askedAt: number,
+  requestedAt: number,
   limit: number | null,
   processor: string | null,
 ];
@@ -56,7 +56,7 @@ export function packMoves(moves: readonly Move[]): PackedMoves {
   const packed = moves.map((move): PackedEvent | PackedEnd | Move => {
     if (isPlainEnd(move)) {
       const [{ seq, fence }, { limit = null, processor = null }, now, again] = move.given;
-      return [seq, fence, now, again, move.askedAt, limit, processor];
+      return [seq, fence, now, again, move.requestedAt, limit, processor];
     }
     if (!isAccept(move)) return move;
     const [event, start] = move.given;
@@ -65,7 +65,19 @@ export function packMoves(moves: readonly Move[]): PackedMoves {
     end += body.byteLength;
     const flags = (verified ? VERIFIED : 0) | (valid ? VALID : 0);
     const { ms = null, ns = 0 } = created ?? {};
-    return [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace ?? null, end, packStart(start, move.askedAt)];
+    return [
+      endpoint,
+      id,
+      type,
+      ms,
+      ns,
+      entity,
+      flags,
+      receivedAt,
+      trace ?? null,
+      end,
+      packStart(start, move.requestedAt),
+    ];
   });
   return { moves: packed, bodies: bodies.buffer };
 }
@@ -75,9 +87,9 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
   return moves.map((move): Move => {
     if ('name' in move) return move;
     if (isPackedEnd(move)) {
-      const [seq, fence, now, again, askedAt, limit, processor] = move;
+      const [seq, fence, now, again, requestedAt, limit, processor] = move;
       const ran = { ...(limit !== null && { limit }), ...(processor !== null && { processor }) };
-      return { name: 'settle', given: [{ seq, fence }, { outcome: 'processed', ...ran }, now, again], askedAt };
+      return { name: 'settle', given: [{ seq, fence }, { outcome: 'processed', ...ran }, now, again], requestedAt };
     }
     const [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace, end, start] = move;
     const event: IncomingEvent = {
@@ -93,14 +105,14 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
       ...(trace !== null && { trace }),
     };
     begin = end;
-    if (start === null) return { name: 'accept', given: [event], askedAt: 0 };
-    const [now, leaseMs, ordered, number, askedAt] = start;
-    return { name: 'accept', given: [event, { now, leaseMs, ordered, number }], askedAt };
+    if (start === null) return { name: 'accept', given: [event], requestedAt: 0 };
+    const [now, leaseMs, ordered, number, requestedAt] = start;
+    return { name: 'accept', given: [event, { now, leaseMs, ordered, number }], requestedAt };
   });
 }
 
-function packStart(start: NumberedStart | undefined, askedAt: number): PackedStart | null {
-  return start === undefined ? null : [start.now, start.leaseMs, start.ordered, start.number ?? 0, askedAt];
+function packStart(start: NumberedStart | undefined, requestedAt: number): PackedStart | null {
+  return start === undefined ? null : [start.now, start.leaseMs, start.ordered, start.number ?? 0, requestedAt];
 }
 
 function isPlainEnd(move: Move): move is Move & { readonly given: MoveGiven<'settle'> } {

@@ -77,7 +77,7 @@ interface AskOptions {
   readonly onProgress?: ((progress: unknown) => void) | undefined;
 }
 
-interface Asked {
+interface OpenRequest {
   resolve(result: unknown): void;
   reject(failure: unknown): void;
   over(): void;
@@ -107,7 +107,7 @@ export class Thread {
   #isReady = false;
   #tooLate: TooLate | undefined;
   #startLimit: NodeJS.Timeout | undefined;
-  #asked = new Map<number, Asked>();
+  #requested = new Map<number, OpenRequest>();
   #lastId = 0;
   #none: NoThread | null = null;
   #noneUntil = -Infinity;
@@ -142,11 +142,11 @@ export class Thread {
       const id = this.#lastId;
       // Throws for a value that cannot be sent.
       worker.postMessage({ ...request, id } satisfies ToThread, transfer);
-      if (this.#asked.size === 0) worker.ref();
+      if (this.#requested.size === 0) worker.ref();
       const abort = (): void => this.notify({ kind: 'abort', id });
       signal?.addEventListener('abort', abort, { once: true });
       const over = (): void => signal?.removeEventListener('abort', abort);
-      this.#asked.set(id, { resolve, reject, over, onProgress: onProgress && boundToHere(onProgress) });
+      this.#requested.set(id, { resolve, reject, over, onProgress: onProgress && boundToHere(onProgress) });
     });
   }
 
@@ -207,7 +207,7 @@ export class Thread {
       case 'ready':
         this.#isReady = true;
         clearTimeout(this.#startLimit);
-        if (this.#asked.size === 0) this.#worker?.unref();
+        if (this.#requested.size === 0) this.#worker?.unref();
         return this.#options.ready?.();
       case 'pending':
         return this.#options.pending?.();
@@ -215,7 +215,7 @@ export class Thread {
         return this.#options.longLog?.();
       case 'progress':
         try {
-          return this.#asked.get(message.id)?.onProgress?.(message.progress);
+          return this.#requested.get(message.id)?.onProgress?.(message.progress);
         } catch (failure) {
           // As without a thread: the request rejects, and its work ends.
           this.notify({ kind: 'abort', id: message.id });
@@ -228,9 +228,9 @@ export class Thread {
     }
   }
 
-  #take(id: number): Asked | undefined {
-    const pending = this.#asked.get(id);
-    if (this.#asked.delete(id) && this.#asked.size === 0) this.#worker?.unref();
+  #take(id: number): OpenRequest | undefined {
+    const pending = this.#requested.get(id);
+    if (this.#requested.delete(id) && this.#requested.size === 0) this.#worker?.unref();
     pending?.over();
     return pending;
   }
@@ -257,8 +257,8 @@ export class Thread {
   #end(failure: Error): void {
     clearTimeout(this.#startLimit);
     this.#worker = null;
-    const pending = [...this.#asked.values()];
-    this.#asked.clear();
+    const pending = [...this.#requested.values()];
+    this.#requested.clear();
     this.#exited?.();
     for (const each of pending) {
       each.over();
