@@ -13,6 +13,7 @@ function icon(name: string): string {
 
 /** Heroicons. The build copies the texts into this module (`compile-in.ts`). */
 export const ICONS = {
+  add: icon('plus'),
   account: icon('user-circle'),
   actions: icon('ellipsis-horizontal'),
   audit: icon('clipboard-document-list'),

@@ -51,6 +51,8 @@ import {
   type OrderRecord,
   type OrderSummary,
   moveOrder,
+  type OrderByHand,
+  placeByHand,
 } from './orders.ts';
 import { listUse, type Limit, type LimitUse, type PlanLimits, type PlanName } from './limits.ts';
 import { listCharges, type ChargeRecord } from './payments.ts';
@@ -105,8 +107,8 @@ export interface Controls {
     readonly addToDeliveries: (kind: DeliveryFaultKind, times?: number) => void;
     /** Lists pending delivery faults, in their order. */
     readonly ofDeliveries: () => readonly PendingDeliveryFault[];
-    /** Removes all pending delivery faults. Attempts that already have a fault keep it. */
-    readonly removeFromDeliveries: () => void;
+    /** Removes one pending delivery fault or all. Attempts that already have a fault keep it. */
+    readonly removeFromDeliveries: (id?: string) => void;
   };
   /** Orders, and changes of their status by hand (assumption A3). */
   readonly orders: {
@@ -118,6 +120,14 @@ export interface Controls {
     readonly counts: () => Readonly<Record<OrderStatus, number>>;
     /** Returns the charges, declines and refunds of an order, oldest first. */
     readonly charges: (id: string) => readonly ChargeRecord[];
+    /**
+     * Places an order. With a payment method, the order is also submitted; a declined payment leaves it unsubmitted.
+     *
+     * @returns its id
+     * @throws ApiError `RESOURCE_NOT_FOUND` or `INSUFFICIENT_INVENTORY`
+     * @throws ConfigurationError `INVALID_OPTION` for an invalid quantity
+     */
+    readonly place: (order: OrderByHand) => string;
     /**
      * Changes the status of an order.
      *
@@ -238,13 +248,14 @@ export function createControls(
       remove: (id) => store.write((tx) => removeFaults(tx, id)),
       addToDeliveries: (kind, times = 1) => store.write((tx) => addDeliveryFault(tx, kind, times)),
       ofDeliveries: () => listDeliveryFaults(store),
-      removeFromDeliveries: () => store.write(removeDeliveryFaults),
+      removeFromDeliveries: (id) => store.write((tx) => removeDeliveryFaults(tx, id)),
     },
     orders: {
       list: (most = 100, filter = {}) => listOrders(store, most, filter),
       find: (id) => findOrder(store, id),
       counts: () => countOrders(store),
       charges: (id) => listCharges(store, id),
+      place: (order) => store.write((tx) => placeByHand(tx, order, { assumptions, origin: '' })),
       move: (id, to) => store.write((tx) => moveOrder(tx, id, to, assumptions)),
     },
     stock: {

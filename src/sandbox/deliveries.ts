@@ -228,6 +228,7 @@ export function addDeliveryFault(tx: Transaction, kind: FaultKind, count: number
 
 /** Pending delivery faults of one kind. */
 export interface PendingDeliveryFault {
+  readonly id: string;
   readonly kind: FaultKind;
   /** How many more attempts will have this fault. */
   readonly timesLeft: number;
@@ -235,9 +236,9 @@ export interface PendingDeliveryFault {
 
 /** Lists pending delivery faults, in their order. */
 export function listDeliveryFaults(db: Reading): readonly PendingDeliveryFault[] {
-  return db.all('SELECT kind, remaining AS timesLeft FROM delivery_faults ORDER BY seq');
+  return db.all('SELECT CAST(seq AS TEXT) AS id, kind, remaining AS timesLeft FROM delivery_faults ORDER BY seq');
 }
 
-export function removeDeliveryFaults(tx: Transaction): void {
-  tx.run('DELETE FROM delivery_faults');
+export function removeDeliveryFaults(tx: Transaction, id?: string): void {
+  tx.run('DELETE FROM delivery_faults WHERE seq = coalesce(?, seq)', id ?? null);
 }

@@ -53,6 +53,8 @@ export interface DeliveryTry {
 export interface DeliveryFilter {
   readonly state?: DeliveryState;
   readonly endpoint?: string;
+  /** The id of an event. */
+  readonly event?: string;
   /** Only deliveries with a smaller id, for the next page. */
   readonly before?: number;
   /**
@@ -86,9 +88,14 @@ interface Row {
 /** Lists deliveries, newest first. */
 export function listDeliveries(
   db: Reading,
-  { state, endpoint, before, limit = 100 }: DeliveryFilter = {},
+  { state, endpoint, event, before, limit = 100 }: DeliveryFilter = {},
 ): readonly Delivery[] {
-  const { where, values } = whereAll({ 'd.state = ?': state, 'd.endpoint = ?': endpoint, 'd.id < ?': before });
+  const { where, values } = whereAll({
+    'd.state = ?': state,
+    'd.endpoint = ?': endpoint,
+    'e.id = ?': event,
+    'd.id < ?': before,
+  });
   return db.all<Row>(`SELECT ${COLUMNS} ${where} ORDER BY d.id DESC LIMIT ?`, ...values, limit).map(deliveryOf);
 }
 

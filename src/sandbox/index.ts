@@ -18,6 +18,6 @@ export type { StockLevel } from './inventory.ts';
 export type { CreatedKey, KeyRecord, NewKey } from './keys.ts';
 export type { OperationName } from './service-operations.ts';
 export type { OrderStatus } from './resources.ts';
-export type { OrderFilter, OrderRecord, OrderSummary } from './orders.ts';
+export type { OrderByHand, OrderFilter, OrderRecord, OrderSummary } from './orders.ts';
 export type { ChargeRecord } from './payments.ts';
 export type { LimitUse, PlanLimits, PlanName } from './limits.ts';

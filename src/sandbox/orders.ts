@@ -1,10 +1,11 @@
+import { assertOptions, oneOf, whole, type RulesFor } from '../option-rules.ts';
 import type { Assumptions } from './assumptions.ts';
 import { merchantOfLocation, offeredProduct } from './catalogue.ts';
 import { clearDue, setDue } from './due.ts';
 import { invalid, notFound, ApiError } from './errors.ts';
 import { emit } from './events.ts';
 import { takeFault } from './faults.ts';
-import { giveBackStock, requireStock, takeStock } from './inventory.ts';
+import { giveBackStock, MOST_STOCK, requireStock, takeStock } from './inventory.ts';
 import { charge, paymentOutcome, refund } from './payments.ts';
 import { centsOf, legalMoves, nextStatus, partOf, timeText, usdOf } from './resources.ts';
 import type { FulfillmentMethod, Order, OrderStatus } from './resources.ts';
@@ -104,6 +105,60 @@ export function submitOrder(
   takeStock(tx, order.location_id, order.items, assumptions);
   setDue(tx, ORDER_DUE, id, confirmedAt);
   return { data: order };
+}
+
+/** An order of one product, to place without a request. */
+export interface OrderByHand {
+  readonly locationId: string;
+  readonly productId: string;
+  /** @defaultValue 1 */
+  readonly quantity?: number;
+  /** @defaultValue `'Pickup'` */
+  readonly fulfillment?: 'Delivery' | 'Pickup' | 'Shipping';
+  readonly customerName?: string;
+  /**
+   * Submits the order with this payment method.
+   *
+   * @defaultValue none: the order is not submitted
+   */
+  readonly paymentMethodId?: string;
+}
+
+const BY_HAND: RulesFor<OrderByHand> = {
+  locationId: true,
+  productId: true,
+  quantity: whole(1, MOST_STOCK),
+  fulfillment: oneOf('Delivery', 'Pickup', 'Shipping'),
+  customerName: true,
+  paymentMethodId: true,
+};
+
+export function placeByHand(tx: Transaction, placed: OrderByHand, around: Surroundings): string {
+  assertOptions('order', placed, BY_HAND);
+  const { locationId, productId, quantity = 1, fulfillment = 'Pickup', customerName = '', paymentMethodId } = placed;
+  const { id } = createOrder(
+    tx,
+    {
+      params: {},
+      query: undefined,
+      body: {
+        customer: { name: customerName },
+        items: [{ product_id: productId, quantity }],
+        location_id: locationId,
+        fulfillment_method: fulfillment,
+      },
+    },
+    around,
+  ).data;
+  // A declined payment is returned, not thrown, so the order stays.
+  if (paymentMethodId !== undefined) {
+    submitOrder(
+      tx,
+      { params: { orderId: id }, query: undefined, body: { payment_method_id: paymentMethodId } },
+      around,
+    );
+  }
+  return id;
 }
 
 /** @throws ApiError `RESOURCE_CONFLICT` for a move that is not legal (A3, A5) */

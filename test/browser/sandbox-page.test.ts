@@ -13,7 +13,7 @@ const PHONE = { width: 390, height: 844 };
 
 const browser = await ofFile(openBrowser());
 
-it.each(['/deliveries', '/orders', '/webhooks', '/keys', '/stock', '/faults'])(
+it.each(['/deliveries', '/orders', '/webhooks', '/keys', '/stock', '/faults', '/clock', '/deliveries/1'])(
   '%s: at no width is a word broken, a text cut to nothing or a column out of the page',
   async (path) => {
     await using site = await sandboxSite();
@@ -26,6 +26,7 @@ it.each(['/deliveries', '/orders', '/webhooks', '/keys', '/stock', '/faults'])(
     sandbox.faults.add({ kind: 'slow', operation: 'getCart', ms: 3_000 });
     await using ada = await visitor(browser, site, { ...AT, reducedMotion: 'reduce' });
     await ada.open(path);
+    await ada.page.evaluate(`for (const folded of document.querySelectorAll('main table details')) folded.open = true`);
     const faults: string[] = [];
     for (const width of [390, 768, 1024, 1280, 1440, 1920, 2560]) faults.push(...(await cutColumns(ada.page, width)));
     expect(faults).toEqual([]);
@@ -44,20 +45,22 @@ describe('who integrates a shop', () => {
     await ada.open('');
     await sees(page, 'No orders yet.');
     await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('button', { name: 'New key' }).click();
     await page.getByLabel('Name').fill('from outside');
-    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('button', { name: 'Create a key' }).click();
     const key = (await page.locator('#shown-once code').first().textContent()) ?? '';
 
     await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByRole('button', { name: 'New endpoint' }).click();
     await page.getByLabel(/^URL/).fill(site.shop);
-    await page.getByRole('button', { name: 'Register' }).click();
+    await page.getByRole('button', { name: 'Register an endpoint' }).click();
     await sees(page, 'Copy it now. It will not be shown again.');
 
     const id = await orderFromOutside(site, key, { name: 'Ada' });
     await page.getByRole('link', { name: 'Orders' }).click();
-    await page.locator('#lane-created').getByText('for Ada').waitFor();
+    await page.locator('#lane-created').getByText('Ada').waitFor();
     await page.getByRole('button', { name: `Confirm order ${id}` }).click();
-    await page.locator('#lane-confirmed').getByText(id).waitFor();
+    await page.locator('#lane-confirmed').getByRole('link', { name: id }).waitFor();
     expect(site.sandbox.orders.find(id)?.status).toBe('confirmed');
 
     await page.getByRole('link', { name: 'Clock', exact: true }).click();
@@ -67,6 +70,8 @@ describe('who integrates a shop', () => {
     await page.getByRole('link', { name: 'Deliveries' }).click();
     const row = page.getByRole('row').filter({ hasText: 'order.confirmed' });
     await row.getByText('answered 500').waitFor();
+    await row.locator('summary').click();
+    await row.locator('+ .inside').getByText('answered 500').nth(6).waitFor();
     site.mend();
     await row.getByRole('button', { name: 'Retry' }).click();
     await sees(page, 'The delivery will be retried.');
@@ -84,6 +89,8 @@ describe('who integrates a shop', () => {
     const { keyboard } = page;
     await ada.open('');
     await press(page, 'API keys');
+    await tabTo(page, 'New key…');
+    await keyboard.press('Enter');
     await tabTo(page, 'Name');
     await keyboard.type('from outside');
     await enter(page);
@@ -91,15 +98,17 @@ describe('who integrates a shop', () => {
     const key = (await page.locator('#shown-once code').first().textContent()) ?? '';
 
     await press(page, 'Webhooks');
+    await tabTo(page, 'New endpoint…');
+    await keyboard.press('Enter');
     await tabTo(page, /^URL/);
     await keyboard.type(site.shop);
-    await press(page, 'Register');
+    await press(page, 'Register an endpoint');
     await sees(page, 'Copy it now. It will not be shown again.');
 
     const id = await orderFromOutside(site, key);
     await press(page, 'Orders');
     await press(page, `Confirm order ${id}`);
-    await page.locator('#lane-confirmed').getByText(id).waitFor();
+    await page.locator('#lane-confirmed').getByRole('link', { name: id }).waitFor();
 
     await press(page, 'Clock');
     await tabTo(page, /^By/);
@@ -126,7 +135,7 @@ describe('who integrates a shop', () => {
     expect(site.sandbox.deliveries.counts()).toMatchObject({ delivered: 1, dead: 3 });
 
     await press(page, 'API keys');
-    await tabTo(page, 'Delete…');
+    await tabTo(page, /^Other actions for the key/);
     await keyboard.press('Enter');
     await press(page, 'Delete the key from outside');
     await sees(page, 'The key was deleted');
@@ -140,18 +149,37 @@ describe('who integrates a shop', () => {
     await ada.open('');
     await page.evaluate('globalThis.sameDocument = true');
     const id = await orderFromOutside(site, site.sandbox.apiKey);
-    await page.locator('#lane-created').getByText(id).waitFor();
+    await page.locator('#lane-created').getByRole('link', { name: id }).waitFor();
     const submission = {
       method: 'POST',
       headers: { Authorization: site.sandbox.apiKey, 'Content-Type': 'application/json' },
       body: '{"payment_method_id":"pm_ok"}',
     };
     expect((await fetch(`${site.origin}/order/${id}/submit`, submission)).status).toBe(200);
-    await page.locator('#lane-confirmed').getByText(id).waitFor();
-    expect(await page.locator('#lane-created').getByText(id).count()).toBe(0);
+    await page.locator('#lane-confirmed').getByRole('link', { name: id }).waitFor();
+    expect(await page.locator('#lane-created').getByRole('link', { name: id }).count()).toBe(0);
     expect(await page.evaluate('globalThis.sameDocument')).toBe(true);
     await page.getByRole('button', { name: `Mark ready order ${id}` }).click();
-    await page.locator('#lane-ready').getByText(id).waitFor();
+    await page.locator('#lane-ready').getByRole('link', { name: id }).waitFor();
+  });
+
+  it.each([
+    ['with the script', {}],
+    ['without JavaScript', { javaScriptEnabled: false }],
+  ])('places an order and sends an event from any screen, %s', async (_, how) => {
+    await using site = await sandboxSite();
+    site.sandbox.webhooks.add({ url: site.shop, secret: null, events: null });
+    await using ada = await visitor(browser, site, { ...AT, ...how });
+    const { page } = ada;
+    await ada.open('/stock');
+    await page.getByRole('link', { name: 'Place an order' }).click();
+    await page.getByRole('button', { name: 'Place order' }).click();
+    await sees(page, 'The order was placed.');
+    await page.getByRole('link', { name: 'Send an event' }).click();
+    await page.getByRole('link', { name: 'order.failed' }).click();
+    await page.getByRole('button', { name: 'Send event' }).click();
+    await sees(page, 'The event will be delivered to 1 endpoint.');
+    await page.getByRole('row').filter({ hasText: 'order.failed' }).waitFor();
   });
 
   it('sees on every screen what the clock shows, also after it advanced elsewhere', async () => {
@@ -163,7 +191,7 @@ describe('who integrates a shop', () => {
     }
     await site.sandbox.advance('1 h');
     await ada.page.locator('#bar').getByText('2026-01-01 01:00:00 UTC').waitFor();
-    await ada.page.locator('#bar').getByRole('link').click();
+    await ada.page.locator('#bar').getByRole('link', { name: /UTC/ }).click();
     await ada.page.waitForURL('**/dashboard/clock');
   });
 
@@ -207,6 +235,7 @@ describe('every screen', () => {
   it.each(['/keys', '/webhooks'])('and so does what %s shows once', async (path) => {
     await using ada = await visitor(browser, site, { ...AT, viewport: PHONE });
     await ada.open(path);
+    await ada.page.getByRole('button', { name: /^New / }).click();
     if (path === '/webhooks') await ada.page.getByLabel(/^URL/).fill(site.shop);
     await ada.page.locator('button.primary').click();
     await ada.page.locator('#shown-once').waitFor();
@@ -253,6 +282,10 @@ async function busyDay(site: SandboxSite): Promise<readonly string[]> {
     '/stock',
     '/clock',
     '/faults',
+    '/place-order',
+    '/send-event',
+    '/keys?ask=create-key',
+    '/webhooks?ask=register',
   ];
 }
 

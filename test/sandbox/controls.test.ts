@@ -120,9 +120,11 @@ describe('controls for who looks at a sandbox', () => {
     faults.addToDeliveries('cut', 2);
     faults.addToDeliveries('tampered-body');
     expect(faults.ofDeliveries()).toEqual([
-      { kind: 'cut', timesLeft: 2 },
-      { kind: 'tampered-body', timesLeft: 1 },
+      { id: '1', kind: 'cut', timesLeft: 2 },
+      { id: '2', kind: 'tampered-body', timesLeft: 1 },
     ]);
+    faults.removeFromDeliveries('1');
+    expect(faults.ofDeliveries()).toMatchObject([{ kind: 'tampered-body' }]);
     faults.removeFromDeliveries();
     expect(faults.ofDeliveries()).toEqual([]);
     await placeOrder(service);

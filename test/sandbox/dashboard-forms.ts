@@ -75,6 +75,7 @@ export function readForm(html: string, name: string, fields: Fields = {}, button
   let select = '';
   for (const { name: tag, attributes } of tagsOf(form)) {
     const { name: field = '', type = 'text', value = '' } = attributes;
+    if (tag === 'textarea') body.push([field, textOf(partNamed(form, field))]);
     if (tag === 'select') select = field;
     if (tag === 'option') {
       const isFirst = select !== body.at(-1)?.[0];
@@ -92,6 +93,10 @@ export function readForm(html: string, name: string, fields: Fields = {}, button
   }
   if (button !== undefined) filled.push(pressed(form, button));
   return { action: tagsOf(form)[0]?.attributes['action'] ?? '', body: filled };
+}
+
+function partNamed(form: string, name: string): string {
+  return new RegExp(`<textarea name="${name}"[^<>]*>(.*?)</textarea>`, 's').exec(form)?.[1] ?? '';
 }
 
 export function buttonsOf(html: string): readonly string[] {

@@ -4,6 +4,7 @@ import { createSandbox } from '../../src/sandbox/index.ts';
 import { PERMISSIONS } from '../../src/sandbox/service-operations.ts';
 import { sandboxPage } from '../../src/sandbox/page/sandbox-page.tsx';
 import { serveApp } from '../adapters/served-app.ts';
+import { partOf, textOf } from '../ops/page/read-html.ts';
 import { buttonsOf, FormUser, ORIGIN, readForm } from './dashboard-forms.ts';
 import { LOAF, NEW_ORDER, PIER, placeOrder, Service } from './service.ts';
 
@@ -45,7 +46,7 @@ describe('with plain forms alone', () => {
     expect([made.status, made.path]).toEqual([200, '/keys']);
     const key = KEY.exec(made.text)?.[0] ?? '';
     const keys = await user.open('/keys');
-    expect(keys.text).toMatch(/curl key_\w+ orders:write, merchants:read .*\(in 30 d\)/);
+    expect(keys.text).toMatch(/curl key_\w+ orders:write, merchants:read .*31 Jan 00:00/);
     expect(keys.html).not.toMatch(KEY);
 
     const registered = await user.send(await user.open('/webhooks'), 'Register an endpoint', { url: served.url });
@@ -71,7 +72,7 @@ describe('with plain forms alone', () => {
     const waited = await user.send(await user.open('/clock'), 'Advance the clock by another duration', { by: '40 h' });
     expect(waited.said).toBe('The clock advanced by 1 d 16 h, and all work that was due is done.');
     const dead = await user.open('/deliveries?state=dead');
-    expect(dead.text).toMatch(/order\.confirmed .* dead 7 answered 500 Retry/);
+    expect(dead.text).toMatch(/order\.confirmed .* dead answered 500 7 attempts for order\.confirmed Retry/);
 
     isDown = false;
     const [first] = sandbox.deliveries.list({ state: 'dead' });
@@ -85,7 +86,7 @@ describe('with plain forms alone', () => {
     const sent = await user.send(rest, 'Send due deliveries');
     expect(sent.said).toBe('All due work is done.');
     expect(sandbox.deliveries.counts()).toMatchObject({ dead: 0, waiting: 0 });
-    expect((await user.open(`/deliveries/${first?.id}`)).text).toMatch(/8 .* 200 – – manual/);
+    expect((await user.open(`/deliveries/${first?.id}`)).text).toMatch(/8 .* 200 manual/);
     for (const { body, signature } of seen) expect(verifySignature(Buffer.from(body), signature, secret)).toBe(true);
   });
 
@@ -140,27 +141,75 @@ describe('with plain forms alone', () => {
     ).toMatchObject({ quantity: 3 });
 
     const faults = await user.open('/faults');
-    await user.send(faults, 'Add an operation fault', {
-      kind: 'before',
-      operation: 'createOrder',
-      times: '2',
-      status: '500',
-    });
-    await user.send(faults, 'Add an operation fault', { kind: 'slow', ms: '5', operation: 'getCart' });
-    await user.send(faults, 'Add a delivery fault', { kind: 'cut', times: '4' });
+    await user.send(faults, 'Add Outage before', { operation: 'createOrder', times: '2', status: '500' });
+    await user.send(faults, 'Add Slow answer', { ms: '5', operation: 'getCart' });
+    await user.send(faults, 'Add Cut connection', { times: '4' });
+    await user.send(faults, 'Add Late');
     expect(sandbox.faults.list()).toMatchObject([
       { kind: 'before', operation: 'createOrder', timesLeft: 2, status: 500 },
       { kind: 'slow', ms: 5, operation: 'getCart', timesLeft: 1 },
     ]);
     expect((await service.call('POST', '/order', NEW_ORDER)).status).toBe(500);
     const set2 = await user.open('/faults');
-    expect(set2.text).toMatch(/before: outage before the operation is carried out Create Order status 500 1 Clear/);
-    expect(set2.text).toContain('connection cut partway through the body (4 more times)');
-    await user.send(set2, `Clear the fault ${sandbox.faults.list()[0]?.id}`);
+    expect(set2.text).toMatch(
+      /Outage before Create Order status 500 × 1 End .* Cut connection next deliveries × 4 End/,
+    );
+    for (const path of ['', '/keys']) {
+      const chips = textOf(partOf((await user.open(path)).html, 'active-faults'));
+      expect([path, chips]).toEqual([path, 'Outage before × 1 Slow answer × 1 Cut connection × 4 Late × 1']);
+    }
+    await user.send(set2, 'End Outage before, Create Order');
     expect(sandbox.faults.list()).toMatchObject([{ kind: 'slow' }]);
-    await user.send(set2, 'Clear all operation faults');
-    await user.send(set2, 'Clear all delivery faults');
+    await user.send(set2, 'End Cut connection, next deliveries');
+    expect(sandbox.faults.ofDeliveries()).toMatchObject([{ kind: 'late' }]);
+    await user.send(set2, 'End all faults');
     expect([sandbox.faults.list(), sandbox.faults.ofDeliveries()]).toEqual([[], []]);
+  });
+
+  it('an order is placed, with a payment or without, and an event is sent about it', async () => {
+    await using sandbox = createSandbox({ webhooks: [{ to: async () => new Response(), as: 'fetch' }] });
+    const user = new FormUser(sandbox);
+    const place = async (fields: Record<string, string>) =>
+      user.send(await user.open('/place-order'), 'Place an order', { offer: `${PIER} ${LOAF}`, ...fields });
+    const paid = await place({ quantity: '2', customer: 'Ada', fulfillment: 'Delivery' });
+    expect([paid.said, paid.text]).toEqual([
+      'The order was placed.',
+      expect.stringMatching(/created submitted customer Ada .* with pm_ok: charged/),
+    ]);
+    expect((await place({ payment: 'pm_declined' })).said).toContain('the payment was declined');
+    expect((await place({ payment: '' })).text).toContain('not submitted');
+    const [newest] = sandbox.orders.list();
+
+    const sent = await user.send(await user.open('/send-event?type=order.failed'), 'Send an event');
+    expect(sent.said).toContain('will be delivered to 1 endpoint.');
+    const [delivery] = sandbox.deliveries.list();
+    const { type, data } = JSON.parse(Buffer.from(sandbox.deliveries.find(delivery?.id ?? 0)?.body ?? []).toString());
+    expect([type, data.id, data.status]).toEqual(['order.failed', newest?.id, 'failed']);
+    const own = { type: 'loyalty.earned', data: '{"points": 5}' };
+    expect((await user.send(await user.open('/send-event?type=own'), 'Send an event', own)).path).toMatch(
+      /^\/deliveries/,
+    );
+    expect(sandbox.deliveries.list()[0]?.event.type).toBe('loyalty.earned');
+  });
+
+  it('deliveries are grouped by event: a line with the newest outcome, and the attempts inside', async () => {
+    await using sandbox = createSandbox({
+      webhooks: [
+        { to: async () => new Response(), as: 'fetch' },
+        { to: async () => new Response(null, { status: 500 }), as: 'fetch' },
+      ],
+    });
+    const user = new FormUser(sandbox);
+    const id = sandbox.events.send({ type: 'order.ready', data: { id: 'ord_1' } });
+    await sandbox.advance('6 min');
+    const { html } = await user.open('/deliveries');
+    expect(textOf(partOf(html, `event-${id}`))).toMatch(
+      /^order\.ready ord_1 00:00 2 endpoints waiting 1 delivered 1 answered 500 4 attempts for order\.ready 00:20$/,
+    );
+    expect(textOf(partOf(html, `inside-event-${id}`))).toMatch(
+      /^Delivery 2 waiting .* 00:00 answered 500 00:00 answered 500 00:05 answered 500 00:20 next attempt Delivery 1 delivered .* 00:00 answered 200$/,
+    );
+    expect((await user.open('/deliveries/1')).text).toContain('other deliveries Delivery 2 waiting');
   });
 
   it('shows the plan and its limits, what is due next, and an order with its charges', async () => {
@@ -169,7 +218,7 @@ describe('with plain forms alone', () => {
     const id = await placeOrder(service);
     await service.data('POST', `/order/${id}/submit`, { payment_method_id: 'pm_ok' });
     expect((await user.open('/keys')).text).toMatch(
-      /The plan is Free\..*2 of 5 per second, 2 of 10 per ten seconds, 2 of 1,000 per month/,
+      /The plan is Free\..*2 of 5 per second 2 of 10 per ten seconds 2 of 1,000 per month/,
     );
     const clock = await user.open('/clock');
     expect(clock.text).toMatch(new RegExp(`\\(in 1 min\\) order ${id}`));
@@ -226,8 +275,10 @@ describe('what comes out of order', () => {
       ['/keys', 'Create a key', { name: 'my "key"', permissions: ['carts:read', 'orders:write'], expires: 'soon' }],
       ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/', events: ['order.ready'], signing: 'none' }],
       ['/clock', 'Advance the clock by another duration', { by: 'tomorrow' }],
-      ['/faults', 'Add an operation fault', { kind: 'slow', operation: 'getCart', times: '3', status: '503' }],
-      ['/faults', 'Add a delivery fault', { kind: 'burst', times: '0' }],
+      ['/faults', 'Add Slow answer', { operation: 'getCart', times: '3', ms: '2.5' }],
+      ['/faults', 'Add Burst', { times: '0' }],
+      ['/place-order', 'Place an order', { quantity: '0', customer: 'Ada', payment: 'pm_declined' }],
+      ['/send-event', 'Send an event', { type: 'loyalty.earned', data: '[1]' }],
     ];
     const fieldsOf = (...read: Parameters<typeof readForm>) =>
       readForm(...read)
@@ -333,11 +384,16 @@ describe('what comes out of order', () => {
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
       ['/clock', 'Advance the clock by another duration', { by: 'tomorrow' }, 'not "tomorrow"'],
       ['/clock', 'Advance the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
-      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms must be a whole number'],
-      ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'unknown option `operation`'],
-      ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
-      ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'how many times it occurs: 1 or more'],
-      ['/faults', 'Add a delivery fault', { kind: '__proto__' }, 'Select a fault'],
+      ['/faults', 'Add Slow answer', { ms: '' }, 'ms must be a whole number'],
+      ['/faults', 'Add Lost answer', { kind: 'decline', operation: 'getCart' }, 'unknown option `operation`'],
+      ['/faults', 'Add Outage before', { times: '0' }, 'times must be'],
+      ['/faults', 'Add Late', { times: '0' }, 'how many times it occurs: 1 or more'],
+      ['/faults', 'Add Late', { kind: '__proto__' }, 'Select a fault'],
+      ['/place-order', 'Place an order', { quantity: '1000' }, 'exceeds the stock'],
+      ['/place-order', 'Place an order', { offer: 'loc_x prod_x' }, 'No location has this id'],
+      ['/place-order', 'Place an order', { payment: 'pm_x' }, 'No payment method has this id'],
+      ['/send-event', 'Send an event', { data: '{' }, 'not valid JSON'],
+      ['/send-event', 'Send an event', { type: 'x'.repeat(256) }, 'type must be a string of 1 to 255 characters'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { product: 'prod_x' }, 'No product has this'],
       [
         '/stock',
@@ -348,10 +404,11 @@ describe('what comes out of order', () => {
     ];
     for (const [path, form, fields, why] of asked) {
       const answer = await user.send(await user.open(path), form, fields);
-      expect([400, 404], `${form} ${JSON.stringify(fields)}`).toContain(answer.status);
+      expect([400, 404, 422], `${form} ${JSON.stringify(fields)}`).toContain(answer.status);
       expect(answer.text).toContain(why);
     }
     expect([sandbox.keys.list().length, sandbox.webhooks.list(), sandbox.faults.list()]).toEqual([1, [], []]);
+    expect([sandbox.orders.list(), sandbox.deliveries.list()]).toEqual([[], []]);
   });
 });
 

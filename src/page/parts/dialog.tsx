@@ -21,8 +21,10 @@ export function AskButton({ id, icon, label, danger = false }: AskParts) {
 }
 
 type DialogParts = PropsWithChildren<{
-  readonly visit: Visit;
+  readonly visit: Pick<Visit, 'visitor' | 'base' | 'csrf' | 'url'>;
   readonly id: string;
+  /** open without being asked for, as after a refusal */
+  readonly isOpen?: boolean;
   readonly title: Child;
   readonly to: string;
   /** the target of the cancel link without the script */
@@ -37,10 +39,15 @@ type DialogParts = PropsWithChildren<{
 }>;
 
 export function ActDialog(parts: DialogParts) {
-  const { visit, id, title, to, back, button, danger = false, byButton = danger, hidden = [] } = parts;
+  const { visit, id, isOpen = false, title, to, back, button, danger = false, byButton = danger, hidden = [] } = parts;
   const { fields, below, children } = parts;
   return (
-    <dialog id={id} class="ask" aria-labelledby={`${id}-title`} open={visit.url.searchParams.get('ask') === id}>
+    <dialog
+      id={id}
+      class="ask"
+      aria-labelledby={`${id}-title`}
+      open={isOpen || visit.url.searchParams.get('ask') === id}
+    >
       <h2 id={`${id}-title`}>{title}</h2>
       {children}
       <ActForm visit={visit} to={to} label={button} hidden={hidden} byButton={byButton}>

@@ -17,11 +17,13 @@ interface TableParts<Row> {
   /** a sentence in place of a table without rows */
   readonly none?: Child;
   /** the id of a row, for live updates, and the address that Enter opens */
+  /** what the row after it holds, which the style sheet shows while a `details` of the row is open */
+  readonly inside?: (row: Row) => Child;
   readonly rowIs?: (row: Row) => { readonly id: string; readonly class?: string; readonly 'data-href'?: string };
   readonly named?: number;
 }
 
-export function DataTable<Row>({ id, kind, caption, columns, rows, none, rowIs, named = 0 }: TableParts<Row>) {
+export function DataTable<Row>({ id, kind, caption, columns, rows, none, inside, rowIs, named = 0 }: TableParts<Row>) {
   if (rows.length === 0 && none !== undefined) return <Notice>{none}</Notice>;
   return (
     <table class={kind === undefined ? 'list' : `list ${kind}`} id={id}>
@@ -41,25 +43,28 @@ export function DataTable<Row>({ id, kind, caption, columns, rows, none, rowIs, 
       </thead>
       <tbody>
         {rows.map((row) => (
-          <tr {...rowIs?.(row)}>
-            {columns.map(([name, cell, attributes = { 'data-label': name as string }], n) =>
-              n === named ? (
-                <th scope="row" data-col={attributes['data-col']}>
-                  {cell(row)}
-                </th>
-              ) : (
-                <td {...attributes}>{cell(row)}</td>
-              ),
+          <>
+            <tr {...rowIs?.(row)}>
+              {columns.map(([name, cell, attributes = { 'data-label': name as string }], n) =>
+                n === named ? (
+                  <th scope="row" data-col={attributes['data-col']}>
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td {...attributes}>{cell(row)}</td>
+                ),
+              )}
+            </tr>
+            {inside !== undefined && (
+              <tr class="inside" id={`inside-${rowIs?.(row).id}`}>
+                <td colspan={columns.length}>{inside(row)}</td>
+              </tr>
             )}
-          </tr>
+          </>
         ))}
       </tbody>
     </table>
   );
-}
-
-export function actsColumn<Row>(name: string, cell: (row: Row) => Child): Column<Row> {
-  return [name, cell, { 'data-label': name, class: 'actions' }];
 }
 
 export function Panel({ id, title, children }: PropsWithChildren<{ readonly id?: string; readonly title: Child }>) {

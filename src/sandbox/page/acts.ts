@@ -1,4 +1,4 @@
-import { nameOf } from '../../errors.ts';
+import { messageOf, nameOf } from '../../errors.ts';
 import { eventTypes, type EventType } from '../../events/event-types.ts';
 import type { Logger } from '../../host/logger.ts';
 import { fieldOf, valuesOf } from '../../page/safety/posted-form.ts';
@@ -8,6 +8,7 @@ import { notFound } from '../errors.ts';
 import type { ServiceFault } from '../faults.ts';
 import { ORDER_STATUSES } from '../resources.ts';
 import { PERMISSIONS } from '../service-operations.ts';
+import { FULFILLMENTS } from './by-hand-screens.tsx';
 import { FormError, type Act } from './forms.ts';
 import { createdKeyScreen } from './keys-screens.tsx';
 import { newSecretScreen } from './webhooks-screens.tsx';
@@ -20,6 +21,28 @@ export function sandboxActs(logger: Logger): Acts {
 }
 
 const ORDER_ACTS: Acts = {
+  '/place-order': ({ sandbox, form }) => {
+    const [locationId = '', productId = ''] = fieldOf(form, 'offer').split(' ');
+    const fulfillment = FULFILLMENTS.find((one) => one === fieldOf(form, 'fulfillment'));
+    if (fulfillment === undefined) throw new FormError('Select how the order is fulfilled.');
+    const payment = fieldOf(form, 'payment');
+    const id = sandbox.orders.place({
+      locationId,
+      productId,
+      quantity: wholeOf(form, 'quantity'),
+      fulfillment,
+      customerName: fieldOf(form, 'customer').slice(0, MOST_NAME),
+      ...(payment !== '' && { paymentMethodId: payment }),
+    });
+    const isDeclined = payment !== '' && sandbox.orders.find(id)?.isSubmitted === false;
+    return { to: `/orders/${id}`, said: isDeclined ? 'placed-declined' : 'placed' };
+  },
+
+  '/send-event': ({ sandbox, form }) => {
+    const id = sandbox.events.send({ type: fieldOf(form, 'type'), data: objectOf(fieldOf(form, 'data')) });
+    return { to: '/deliveries', said: 'event-sent', figures: [sandbox.deliveries.list({ event: id }).length] };
+  },
+
   '/orders/:id/move': ({ sandbox, id, form }) => {
     const to = ORDER_STATUSES.find((status) => status === fieldOf(form, 'to'));
     if (to === undefined) throw new FormError('Select the next status of the order.');
@@ -46,6 +69,17 @@ const ORDER_ACTS: Acts = {
     return { to: '/stock', said: 'stock-set', figures: [quantity] };
   },
 };
+
+function objectOf(json: string): object {
+  let data: unknown;
+  try {
+    data = JSON.parse(json);
+  } catch (failure) {
+    throw new FormError(`The data is not valid JSON: ${messageOf(failure)}.`);
+  }
+  if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data;
+  throw new FormError('The data must be a JSON object, such as {"id": "1"}.');
+}
 
 function wholeOf(form: FormData, name: string): number {
   const text = fieldOf(form, name);
@@ -148,12 +182,13 @@ function clockActs(logger: Logger): Acts {
 
     '/faults/remove': ({ sandbox }) => {
       sandbox.faults.remove();
-      return { to: '/faults', said: 'faults-removed' };
+      sandbox.faults.removeFromDeliveries();
+      return { to: '/faults', said: 'faults-ended' };
     },
 
     '/faults/:id/remove': ({ sandbox, id }) => {
       sandbox.faults.remove(id);
-      return { to: '/faults', said: 'faults-removed' };
+      return { to: '/faults', said: 'fault-ended' };
     },
 
     '/delivery-faults': ({ sandbox, form }) => {
@@ -165,9 +200,9 @@ function clockActs(logger: Logger): Acts {
       return { to: '/faults', said: 'fault-added' };
     },
 
-    '/delivery-faults/remove': ({ sandbox }) => {
-      sandbox.faults.removeFromDeliveries();
-      return { to: '/faults', said: 'faults-removed' };
+    '/delivery-faults/:id/remove': ({ sandbox, id }) => {
+      sandbox.faults.removeFromDeliveries(id);
+      return { to: '/faults', said: 'fault-ended' };
     },
   };
 }

@@ -1,5 +1,3 @@
-import { timestamp } from '../../ops/words/format.ts';
-import { Icon } from '../../page/parts/icon.tsx';
 import { Time } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { NextDue } from '../due.ts';
@@ -67,16 +65,6 @@ export function clockScreen(visit: SandboxVisit): Screen {
       </>
     ),
   };
-}
-
-export function clockLink({ sandbox, base, now }: SandboxVisit) {
-  return (
-    <a class="clock" href={`${base}/clock`}>
-      <Icon name="clock" />
-      <time datetime={now.toISOString()}>{timestamp(now)}</time>
-      <span class="muted">{sandbox.clock.kind}</span>
-    </a>
-  );
 }
 
 function nextDue({ sandbox, base, now }: SandboxVisit) {

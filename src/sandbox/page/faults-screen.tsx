@@ -1,33 +1,13 @@
-import { number, plural } from '../../ops/words/format.ts';
+import type { Child } from 'hono/jsx';
+import { DataTable, Notice } from '../../page/parts/list-table.tsx';
 import type { Screen } from '../../page/visit.ts';
-import { FAULT_KINDS as DELIVERY_FAULT_KINDS, type FaultKind as DeliveryFaultKind } from '../../sender/faults.ts';
+import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/faults.ts';
 import { OUTAGES } from '../errors.ts';
-import { FAULT_KINDS, type FaultKind, type PendingFault } from '../faults.ts';
+import { FAULT_KINDS, type FaultKind } from '../faults.ts';
 import { DECLINE_OUTCOMES } from '../payments.ts';
 import { OPERATION_NAMES, OPERATIONS } from '../service-operations.ts';
-import { ActButton, PanelForm, pageOfAll, sentInto, type SandboxVisit } from './parts.tsx';
-import { SelectField, Field } from '../../page/parts/form-fields.tsx';
-import { Notice, DataTable, actsColumn, Panel } from '../../page/parts/list-table.tsx';
-
-const WORDS: Readonly<Record<FaultKind, string>> = {
-  before: 'outage before the operation is carried out',
-  after: 'outage after the operation was carried out',
-  'lost-answer': 'operation carried out, but no answer sent',
-  slow: 'operation carried out and answered late',
-  decline: 'declined payment',
-  'fail-order': 'order fails instead of reaching its next status',
-};
-
-const DELIVERY_WORDS: Readonly<Record<DeliveryFaultKind, string>> = {
-  late: 'sent late, after other deliveries',
-  burst: 'held back, then sent together with other deliveries',
-  duplicate: 'sent several times',
-  'tampered-body': 'one byte of the body changed after signing',
-  'tampered-signature': 'one digit of the signature changed',
-  cut: 'connection cut partway through the body',
-  'slow-body': 'body sent in chunks',
-  'lost-answer': 'answer lost',
-};
+import { activeFaults, DELIVERY_FAULTS, FAULTS } from './fault-words.ts';
+import { ActButton, pageOfAll, SandboxForm, sentInto, type SandboxVisit } from './parts.tsx';
 
 export function faultsScreen(visit: SandboxVisit): Screen {
   return {
@@ -35,96 +15,64 @@ export function faultsScreen(visit: SandboxVisit): Screen {
     current: '/faults',
     content: (
       <>
-        <div class="columns">
-          {serviceFaultForm(visit)}
-          {deliveryFaultForm(visit)}
-        </div>
-        <div id="live">
-          {pendingFaults(visit)}
-          {pendingDeliveryFaults(visit)}
-        </div>
+        <div id="live">{active(visit)}</div>
+        {visit.visitor.role === 'operator' && (
+          <div class="fault-kinds">
+            <section class="panel" aria-labelledby="of-operations">
+              <h2 id="of-operations">Faults of operations</h2>
+              <ul class="kinds">
+                {FAULT_KINDS.map((kind) => (
+                  <KindForm visit={visit} to="/faults" kind={kind} words={FAULTS[kind]} fields={FIELDS[kind]} />
+                ))}
+              </ul>
+            </section>
+            <section class="panel" aria-labelledby="of-deliveries">
+              <h2 id="of-deliveries">Faults of the next deliveries</h2>
+              <ul class="kinds">
+                {DELIVERY_FAULT_KINDS.map((kind) => (
+                  <KindForm visit={visit} to="/delivery-faults" kind={kind} words={DELIVERY_FAULTS[kind]} fields={[]} />
+                ))}
+              </ul>
+            </section>
+          </div>
+        )}
       </>
     ),
   };
 }
 
-function serviceFaultForm(visit: SandboxVisit) {
-  const sent = sentInto(visit, '/faults');
-  const choice = (label: string, name: string, options: readonly (readonly [value: string, words: string])[]) => (
-    <SelectField label={label} name={name} value={sent?.(name)[0]} options={options} />
-  );
+function active(visit: SandboxVisit) {
+  const { rows, older } = pageOfAll(visit, '/faults', activeFaults(visit.sandbox));
+  if (rows.length === 0) return <Notice>No fault is active.</Notice>;
   return (
-    <PanelForm visit={visit} to="/faults" label="Add an operation fault" submit="Add fault">
-      {choice(
-        'Kind',
-        'kind',
-        FAULT_KINDS.map((kind) => [kind, `${kind}: ${WORDS[kind]}`]),
-      )}
-      {choice('Operation (for the first four kinds)', 'operation', [
-        ['', 'any'],
-        ...OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title] as const),
-      ])}
-      <TimesField sent={sent} />
-      {choice('Outage status', 'status', [
-        ['', 'default'],
-        ...Object.entries(OUTAGES).map(([status, what]) => [status, `${status} ${what}`] as const),
-      ])}
-      <Field label="Delay in milliseconds (for slow)" type="number" name="ms" min={0} value={sent?.('ms')[0]} />
-      {choice('Decline reason', 'outcome', [
-        ['', 'default'],
-        ...DECLINE_OUTCOMES.map((outcome) => [outcome, outcome] as const),
-      ])}
-    </PanelForm>
-  );
-}
-
-function deliveryFaultForm(visit: SandboxVisit) {
-  const sent = sentInto(visit, '/delivery-faults');
-  return (
-    <PanelForm visit={visit} to="/delivery-faults" label="Add a delivery fault" submit="Add a delivery fault">
-      <SelectField
-        label="Fault for the next attempts"
-        name="kind"
-        value={sent?.('kind')[0]}
-        options={DELIVERY_FAULT_KINDS.map((kind) => [kind, `${kind}: ${DELIVERY_WORDS[kind]}`])}
-      />
-      <TimesField sent={sent} />
-    </PanelForm>
-  );
-}
-
-function TimesField({ sent }: { readonly sent: ReturnType<typeof sentInto> }) {
-  return <Field label="How many times" type="number" name="times" min={1} value={sent?.('times')[0] ?? '1'} required />;
-}
-
-function pendingFaults(visit: SandboxVisit) {
-  const { rows, older } = pageOfAll(visit, '/faults', visit.sandbox.faults.list());
-  if (rows.length === 0) return <Notice>No faults of operations are active.</Notice>;
-  return (
-    <section id="pending">
+    <section id="active">
       <div class="heading">
-        <h2>Operation faults</h2>
-        <ActButton visit={visit} to="/faults/remove" label="Clear all operation faults">
-          Clear all
+        <h2>Active faults</h2>
+        <ActButton visit={visit} to="/faults/remove" label="End all faults">
+          End all
         </ActButton>
       </div>
       <DataTable
         id="faults"
+        kind="groups"
         rows={rows}
-        rowIs={({ id }) => ({ id: `fault-${id}` })}
+        rowIs={({ rowId }) => ({ id: rowId })}
         columns={[
-          ['what', ({ kind }) => `${kind}: ${WORDS[kind]}`],
-          ['operation', operationInWords],
-          ['with', detailInWords],
-          ['times left', ({ timesLeft }) => number(timesLeft)],
-          actsColumn('action', ({ id }: PendingFault) => {
-            const label = `Clear the fault ${id}`;
-            return (
-              <ActButton visit={visit} to={`/faults/${id}/remove`} label={label} says={label}>
-                Clear
-              </ActButton>
-            );
-          }),
+          ['fault', ({ title }) => title, { 'data-col': 'event' }],
+          ['affects', ({ where }) => where],
+          ['with', ({ detail }) => detail],
+          ['times left', ({ timesLeft }) => `× ${timesLeft}`],
+          [
+            <span class="unseen">end</span>,
+            ({ title, where, ends }) => (
+              <div class="row-acts">
+                <ActButton visit={visit} to={ends} label={`End ${title}, ${where}`} says={`End ${title}, ${where}`}>
+                  End
+                </ActButton>
+              </div>
+            ),
+            { 'data-col': 'acts' },
+          ],
         ]}
       />
       {older}
@@ -132,35 +80,99 @@ function pendingFaults(visit: SandboxVisit) {
   );
 }
 
-function operationInWords({ kind, operation }: PendingFault): string {
-  if (operation !== null) return OPERATIONS[operation].title;
-  return kind === 'decline' || kind === 'fail-order' ? '–' : 'any';
+type KindField = 'operation' | 'status' | 'ms' | 'outcome';
+
+const FIELDS: Readonly<Record<FaultKind, readonly KindField[]>> = {
+  before: ['operation', 'status'],
+  after: ['operation', 'status'],
+  'lost-answer': ['operation'],
+  slow: ['operation', 'ms'],
+  decline: ['outcome'],
+  'fail-order': [],
+};
+
+interface KindFormParts {
+  readonly visit: SandboxVisit;
+  readonly to: string;
+  readonly kind: string;
+  readonly words: readonly [title: string, what: string];
+  readonly fields: readonly KindField[];
 }
 
-function detailInWords({ status, ms, outcome }: PendingFault): string {
-  if (status !== null) return `status ${status}`;
-  if (ms !== null) return `${number(ms)} ms`;
-  return outcome ?? '–';
-}
-
-const MOST_SHOWN = 50;
-
-function pendingDeliveryFaults(visit: SandboxVisit) {
-  const faults = visit.sandbox.faults.ofDeliveries();
-  if (faults.length === 0) return <Notice id="none-of-deliveries">No delivery faults.</Notice>;
+/** Each kind has a form of its own, so a form has only the fields that its kind takes. */
+function KindForm({ visit, to, kind, words: [title, what], fields }: KindFormParts) {
+  const sent = sentInto(visit, to);
+  const own = sent?.('kind')[0] === kind ? sent : undefined;
   return (
-    <Panel id="pending-of-deliveries" title="Delivery faults">
-      <ol>
-        {faults.slice(0, MOST_SHOWN).map(({ kind, timesLeft }) => (
-          <li>
-            {kind}: {DELIVERY_WORDS[kind]} ({plural(timesLeft, 'more time')})
-          </li>
-        ))}
-      </ol>
-      {faults.length > MOST_SHOWN && <p>… and {number(faults.length - MOST_SHOWN)} more after these.</p>}
-      <ActButton visit={visit} to="/delivery-faults/remove" label="Clear all delivery faults">
-        Clear all delivery faults
-      </ActButton>
-    </Panel>
+    <li>
+      <SandboxForm visit={visit} to={to} label={`Add ${title}`} hidden={[['kind', kind]]}>
+        <p>
+          <strong>{title}</strong> <code>{kind}</code>
+          <span class="muted">{what}</span>
+        </p>
+        {fields.map((name) => fieldOf(name, own?.(name)[0]))}
+        <label class="times">
+          <input
+            type="number"
+            name="times"
+            min={1}
+            value={own?.('times')[0] ?? '1'}
+            required
+            aria-label={`Times: ${title}`}
+          />{' '}
+          times
+        </label>
+        <button type="submit" aria-label={`Add ${title}`}>
+          Add
+        </button>
+      </SandboxForm>
+    </li>
+  );
+}
+
+function fieldOf(name: KindField, value: string | undefined): Child {
+  switch (name) {
+    case 'operation':
+      return choice(name, 'Operation', value, [
+        ['', 'Any operation'],
+        ...OPERATION_NAMES.map((one) => [one, OPERATIONS[one].title] as const),
+      ]);
+    case 'status':
+      return choice(name, 'Status of the answer', value, [
+        ['', 'Usual status'],
+        ...Object.entries(OUTAGES).map(([status, words]) => [status, `${status} ${words}`] as const),
+      ]);
+    case 'outcome':
+      return choice(
+        name,
+        'Reason',
+        value,
+        DECLINE_OUTCOMES.map((outcome) => [outcome, outcome] as const),
+      );
+    case 'ms':
+      return (
+        <label class="ms">
+          <input type="number" name="ms" min={0} max={600_000} value={value ?? '3000'} required aria-label="Delay" /> ms
+        </label>
+      );
+    default:
+      return name satisfies never;
+  }
+}
+
+function choice(
+  name: KindField,
+  label: string,
+  value: string | undefined,
+  options: readonly (readonly [value: string, words: string])[],
+) {
+  return (
+    <select name={name} aria-label={label}>
+      {options.map(([option, words]) => (
+        <option value={option} selected={option === value}>
+          {words}
+        </option>
+      ))}
+    </select>
   );
 }

@@ -117,6 +117,12 @@ export function onceEach(
 
 const NOTICES = {
   again: () => 'The form was submitted twice, but took effect only once.',
+  placed: () => 'The order was placed.',
+  'placed-declined': () => 'The order was placed, but the payment was declined. It can be submitted again.',
+  'event-sent': ([deliveries = 0]) =>
+    deliveries === 0
+      ? 'The event was created, but no endpoint receives its type.'
+      : `The event will be delivered to ${plural(deliveries, 'endpoint')}. If the clock is frozen, this happens when you advance it.`,
   moved: () => 'The status of the order was changed. The event about the change will be delivered.',
   retrying: () => 'The delivery will be retried. If the clock is frozen, this happens when you advance it.',
   'not-retried': () =>
@@ -137,7 +143,8 @@ const NOTICES = {
   advancing: () =>
     'The clock is still advancing, because receivers have not answered yet. It continues even if you leave this page.',
   'fault-added': () => 'The fault was added.',
-  'faults-removed': () => 'The fault was cleared.',
+  'fault-ended': () => 'The fault was ended.',
+  'faults-ended': () => 'All faults were ended.',
 } as const satisfies Notices;
 
 type SayingCode = keyof typeof NOTICES;

@@ -1,12 +1,13 @@
 import { number, plural } from '../../ops/words/format.ts';
 import { Choices, Field } from '../../page/parts/form-fields.tsx';
-import { actsColumn, type Column, DataTable } from '../../page/parts/list-table.tsx';
-import { isBlank, StoredText, Time } from '../../page/parts/text.tsx';
+import { Menu } from '../../page/parts/menu.tsx';
+import { type Column, DataTable } from '../../page/parts/list-table.tsx';
+import { isBlank, ShortTime, StoredText } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { CreatedKey, KeyRecord } from '../keys.ts';
 import { unbrokenCurlLine, exampleFor } from '../openapi/example-requests.ts';
 import { PERMISSIONS } from '../service-operations.ts';
-import { ActButton, confirmedForm, pageOfAll, PanelForm, sentInto, shownOnce, type SandboxVisit } from './parts.tsx';
+import { ActButton, pageOfAll, SandboxDialog, SandboxForm, sentInto, shownOnce, type SandboxVisit } from './parts.tsx';
 
 export function keysScreen(visit: SandboxVisit): Screen {
   const { sandbox, now } = visit;
@@ -16,10 +17,12 @@ export function keysScreen(visit: SandboxVisit): Screen {
   const use: Column<KeyRecord> = [
     'used',
     ({ id }) =>
-      sandbox.limits
-        .use(id)
-        .map(({ used, most, length }) => `${number(used)} of ${number(most)} per ${length}`)
-        .join(', '),
+      sandbox.limits.use(id).map(({ used, most, length }) => (
+        <span class="use">
+          {number(used)} of {number(most)} <span class="muted">per {length}</span>
+        </span>
+      )),
+    { 'data-label': 'used', 'data-col': 'used' },
   ];
   return {
     title: 'API keys',
@@ -28,22 +31,31 @@ export function keysScreen(visit: SandboxVisit): Screen {
       <>
         {newKeyForm(visit)}
         <div id="live">
-          <p id="plan">
+          <p id="plan" class="muted">
             {plan === null ? 'The plan has custom limits.' : `The plan is ${plan}.`} {!hasLimits && 'It has no limits.'}
           </p>
           <DataTable
             id="keys-list"
+            kind="groups"
             none="No keys yet, so every request gets a 401 response."
             rows={rows}
             rowIs={({ id }) => ({ id: `key-${id}` })}
             columns={[
-              ['name', ({ name }) => <StoredText text={name} atMost={100} />],
-              ['id', ({ id }) => <code>{id}</code>],
-              ['permissions', permissionsInWords],
-              ['created', ({ createdAt }) => <Time at={createdAt} now={now} />],
+              [
+                'name',
+                ({ name, id }) => (
+                  <>
+                    <StoredText text={name} atMost={100} />
+                    <span class="id">{id}</span>
+                  </>
+                ),
+                { 'data-col': 'wrap' },
+              ],
+              ['permissions', permissionsInWords, { 'data-label': 'permissions', 'data-col': 'wrap' }],
+              ['created', ({ createdAt }) => <ShortTime at={createdAt} now={now} />],
               ['expires', ({ expiresAt }) => (expiresAt === null ? 'never' : expiry(expiresAt, now))],
               ...(hasLimits ? [use] : []),
-              actsColumn('action', (key: KeyRecord) => keyActs(visit, key)),
+              [<span class="unseen">action</span>, (key) => keyActs(visit, key), { 'data-col': 'acts' }],
             ]}
           />
           {older}
@@ -56,7 +68,7 @@ export function keysScreen(visit: SandboxVisit): Screen {
 function newKeyForm(visit: SandboxVisit) {
   const sent = sentInto(visit, '/keys');
   return (
-    <PanelForm visit={visit} to="/keys" label="Create a key" submit="Create key">
+    <SandboxDialog visit={visit} id="create-key" icon="add" to="/keys" label="Create a key" button="New key">
       <Field label="Name" name="name" value={sent?.('name')[0]} maxlength={200} autocomplete="off" />
       <Choices
         legend="Permissions"
@@ -71,28 +83,37 @@ function newKeyForm(visit: SandboxVisit) {
         maxlength={50}
         autocomplete="off"
       />
-    </PanelForm>
+    </SandboxDialog>
   );
 }
 
 function expiry(at: Date, now: Date) {
   return (
     <>
-      {at <= now && <span class="state state-dead">expired</span>} <Time at={at} now={now} />
+      {at <= now && <span class="state state-dead">expired</span>} <ShortTime at={at} now={now} />
     </>
   );
 }
 
 function keyActs(visit: SandboxVisit, key: KeyRecord) {
   const label = `Rotate the key ${key.id}`;
+  const what = `Delete the key ${nameOf(key)}`;
   const warning = 'Requests that use this key will get a 401 response.';
+  if (visit.visitor.role !== 'operator') return <></>;
   return (
-    <>
+    <div class="row-acts">
       <ActButton visit={visit} to={`/keys/${key.id}/rotate`} label={label} says={label}>
         Rotate
       </ActButton>
-      {confirmedForm(visit, `/keys/${key.id}/delete`, `Delete the key ${nameOf(key)}`, warning)}
-    </>
+      <Menu id={`more-${key.id}`} icon="actions" label={`Other actions for the key ${key.id}`}>
+        <p>{warning}</p>
+        <SandboxForm visit={visit} to={`/keys/${key.id}/delete`} label={what}>
+          <button class="danger" type="submit">
+            <bdi>{what}</bdi>
+          </button>
+        </SandboxForm>
+      </Menu>
+    </div>
   );
 }
 

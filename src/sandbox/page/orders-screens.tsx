@@ -1,11 +1,12 @@
+import { oneLine } from '../../printable.ts';
 import { number } from '../../ops/words/format.ts';
-import { StoredText, Copyable, Time } from '../../page/parts/text.tsx';
+import { Copyable, Listed, ShortTime, StoredText, Time } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import { PLACE_ORDER, unbrokenCurlLine } from '../openapi/example-requests.ts';
 import type { OrderRecord, OrderSummary } from '../orders.ts';
 import { ORDER_STATUSES, type OrderStatus } from '../resources.ts';
 import { bodyPanel, moveButtons, pageOfSome, StateBadge, type SandboxVisit } from './parts.tsx';
-import { DataTable, actsColumn, Facts, Panel } from '../../page/parts/list-table.tsx';
+import { DataTable, Facts, Panel } from '../../page/parts/list-table.tsx';
 
 /** Orders of one status that the board shows; the list of orders has the rest. */
 const MOST_CARDS = 10;
@@ -81,20 +82,16 @@ function cardOf(visit: SandboxVisit, order: OrderSummary) {
   return (
     <li class="card" id={`card-${id}`}>
       <p>
-        <a href={`${visit.base}/orders/${id}`}>{id}</a>
+        <a href={`${visit.base}/orders/${id}`} aria-label={id}>
+          <Listed text={id} atMost={60} />
+        </a>
       </p>
       <p>
-        {usd(total)}
-        {customerName !== '' && (
-          <>
-            {' '}
-            for <StoredText text={customerName} atMost={60} />
-          </>
-        )}
-        {status === 'created' && (isSubmitted ? ', submitted' : ', not submitted yet')}
+        <strong>{usd(total)}</strong> {customerName !== '' && <StoredText text={customerName} atMost={60} />}
       </p>
       <p class="muted">
-        <Time at={updatedAt} now={visit.now} />
+        <ShortTime at={updatedAt} now={visit.now} />
+        {status === 'created' && (isSubmitted ? ' · submitted' : ' · not submitted')}
       </p>
       {moveButtons(visit, order)}
     </li>
@@ -124,16 +121,26 @@ export function ordersScreen(visit: SandboxVisit): Screen {
         </p>
         <DataTable
           id="orders"
+          kind="groups fits"
           none={before === null ? 'No orders.' : 'No older orders.'}
           rows={rows}
           rowIs={(order) => ({ id: `order-${order.id}`, 'data-href': hrefTo(order) })}
           columns={[
-            ['order', (order) => <a href={hrefTo(order)}>{order.id}</a>],
+            ['order', (order) => <a href={hrefTo(order)}>{order.id}</a>, { 'data-col': 'event' }],
             ['state', (order) => <StateBadge state={order.status} />],
-            ['total', ({ total }) => usd(total)],
-            ['customer', ({ customerName }) => <StoredText text={customerName} atMost={60} />],
-            ['placed', ({ createdAt }) => <Time at={createdAt} now={now} />],
-            actsColumn('moves', (order: OrderSummary) => moveButtons(visit, order)),
+            ['total', ({ total }) => usd(total), { 'data-label': 'total', class: 'figures' }],
+            [
+              'customer',
+              ({ customerName }) =>
+                customerName !== '' && (
+                  <span class="line" title={oneLine(customerName, 200)}>
+                    <StoredText text={customerName} atMost={60} />
+                  </span>
+                ),
+              { 'data-label': 'customer', 'data-col': 'customer' },
+            ],
+            ['placed', ({ createdAt }) => <ShortTime at={createdAt} now={now} />],
+            [<span class="unseen">moves</span>, (order) => moveButtons(visit, order), { 'data-col': 'acts' }],
           ]}
         />
         {older}

@@ -1,8 +1,11 @@
 import type { PropsWithChildren } from 'hono/jsx';
+import type { IconName } from '../../page/parts/icon.tsx';
+import { ActDialog, AskButton } from '../../page/parts/dialog.tsx';
 import { BodyTree, RawText } from '../../page/parts/body-views.tsx';
 import { hrefOf } from '../../page/parts/filter-fields.ts';
 import { ActForm, type HiddenFields } from '../../page/parts/form-fields.tsx';
 import { OlderLink } from '../../page/parts/list-query.tsx';
+import { Menu } from '../../page/parts/menu.tsx';
 import { Panel } from '../../page/parts/list-table.tsx';
 import { Copyable, StoredText } from '../../page/parts/text.tsx';
 import { valuesOf } from '../../page/safety/posted-form.ts';
@@ -40,29 +43,37 @@ const MOVE_WORDS: Readonly<Record<OrderStatus, string>> = {
   failed: 'Fail',
 };
 
+function moveButton(id: string, to: OrderStatus | undefined) {
+  if (to === undefined) return <></>;
+  return (
+    <button type="submit" name="to" value={to} aria-label={`${MOVE_WORDS[to]} order ${id}`}>
+      {MOVE_WORDS[to]}
+    </button>
+  );
+}
+
 /** The form has the current status, so that an outdated form moves nothing. */
 export function moveButtons(visit: SandboxVisit, { id, status, moves }: OrderSummary) {
   if (moves.length === 0) return <></>;
   return (
-    <div class="actions" id={`moves-${id}-${status}`}>
+    <div class="row-acts" id={`moves-${id}-${status}`}>
       <SandboxForm visit={visit} to={`/orders/${id}/move`} label={`Move order ${id}`} hidden={[['from', status]]}>
-        {moves.map((to, n) => (
-          <button
-            type="submit"
-            name="to"
-            value={to}
-            class={n === 0 ? 'primary' : undefined}
-            aria-label={`${MOVE_WORDS[to]} order ${id}`}
-          >
-            {MOVE_WORDS[to]}
-          </button>
-        ))}
+        {moveButton(id, moves[0])}
+        {moves.length > 1 && (
+          <Menu id={`other-moves-${id}`} icon="actions" label={`Other statuses of order ${id}`}>
+            <ul>
+              {moves.slice(1).map((to) => (
+                <li>{moveButton(id, to)}</li>
+              ))}
+            </ul>
+          </Menu>
+        )}
       </SandboxForm>
     </div>
   );
 }
 
-const PAGE = 50;
+export const PAGE = 50;
 
 export function pageOfAll<T>({ url, base }: SandboxVisit, path: string, all: readonly T[]) {
   const given = url.searchParams.get('from') ?? '';
@@ -122,6 +133,41 @@ export function ActButton({ says, children, ...form }: FormParts & { readonly sa
   );
 }
 
+type DialogParts = FormParts & {
+  readonly id: string;
+  readonly icon: IconName;
+  readonly button: string;
+  /** the path of the screen that it is on */
+  readonly at?: string;
+  readonly danger?: boolean;
+};
+
+/** The button that opens a dialog, and the dialog; only operators get them. */
+export function SandboxDialog(parts: DialogParts) {
+  const { visit, id, icon, button, to, at = to, label, danger = false, children } = parts;
+  if (visit.visitor.role !== 'operator') return <></>;
+  const href = `${visit.base}${at}`;
+  return (
+    <>
+      <form class="asks" method="get" action={href} aria-label={button}>
+        <AskButton id={id} icon={icon} label={button} danger={danger} />
+      </form>
+      <ActDialog
+        visit={visit}
+        id={id}
+        isOpen={visit.sent?.to === to}
+        title={label}
+        to={to}
+        back={href}
+        button={label}
+        danger={danger}
+        hidden={[['sight', visit.sight]]}
+        fields={children}
+      />
+    </>
+  );
+}
+
 type PanelFormParts = FormParts & { readonly title?: string; readonly submit: string };
 
 export function PanelForm({ title, submit, children, ...form }: PanelFormParts) {
@@ -136,22 +182,6 @@ export function PanelForm({ title, submit, children, ...form }: PanelFormParts) 
         </p>
       </Panel>
     </SandboxForm>
-  );
-}
-
-/** @param what - the closed button shows its first word */
-export function confirmedForm(visit: SandboxVisit, to: string, what: string, warning: string) {
-  if (visit.visitor.role !== 'operator') return <></>;
-  return (
-    <details class="act">
-      <summary>{what.split(' ', 1)}…</summary>
-      <p>{warning}</p>
-      <SandboxForm visit={visit} to={to} label={what}>
-        <button class="danger" type="submit">
-          <bdi>{what}</bdi>
-        </button>
-      </SandboxForm>
-    </details>
   );
 }
 

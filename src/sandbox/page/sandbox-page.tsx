@@ -12,7 +12,9 @@ import type { Screen } from '../../page/visit.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 import { ApiError, SandboxClosedError } from '../errors.ts';
 import { sandboxActs } from './acts.ts';
-import { clockLink, clockScreen } from './clock-screen.tsx';
+import { barOf } from './bar.tsx';
+import { placeScreen, sendScreen } from './by-hand-screens.tsx';
+import { clockScreen } from './clock-screen.tsx';
 import { deliveriesScreen, deliveryScreen } from './deliveries-screens.tsx';
 import { faultsScreen } from './faults-screen.tsx';
 import { FormError, actRoutes, flashOf } from './forms.ts';
@@ -73,7 +75,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   const framed = createFrame({ ...options, unsafeOpen }, { look: DASHBOARD_LOOK, flashOf, site: title, live });
   const frame: Frame = {
     ...framed,
-    show: (c, screen) => framed.show(c, { ...screen, bar: clockLink(visitOf(c)) }),
+    show: (c, screen) => framed.show(c, { ...screen, bar: barOf(visitOf(c)) }),
   };
   const { page } = frame;
   const logger = loggerOf(options.logger);
@@ -104,6 +106,8 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
     '/stock': stockScreen,
     '/clock': clockScreen,
     '/faults': faultsScreen,
+    '/place-order': placeScreen,
+    '/send-event': sendScreen,
   };
   for (const [path, screen] of Object.entries(screens)) page.get(path, (c) => frame.show(c, screen(visitOf(c))));
 
@@ -132,6 +136,8 @@ const FORM_SCREENS: Readonly<Record<string, (visit: SandboxVisit) => Screen>> = 
   '/clock/advance': clockScreen,
   '/faults': faultsScreen,
   '/delivery-faults': faultsScreen,
+  '/place-order': placeScreen,
+  '/send-event': sendScreen,
 };
 
 function refusedScreen(visit: SandboxVisit, failure: unknown): Screen | null {

@@ -1,5 +1,5 @@
 import { number } from '../../ops/words/format.ts';
-import { actsColumn, DataTable } from '../../page/parts/list-table.tsx';
+import { DataTable } from '../../page/parts/list-table.tsx';
 import { StoredText } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import { MOST_STOCK, type StockLevel } from '../inventory.ts';
@@ -14,14 +14,19 @@ export function stockScreen(visit: SandboxVisit): Screen {
       <div id="live">
         <DataTable
           id="stock"
+          kind="groups"
           rows={rows}
           rowIs={({ locationId, productId }) => ({ id: `stock-${locationId}-${productId}` })}
           columns={[
-            ['product', ({ productName }) => <StoredText text={productName} atMost={100} />],
+            [
+              'product',
+              ({ productName }) => <StoredText text={productName} atMost={100} />,
+              { 'data-label': 'product', 'data-col': 'event' },
+            ],
             ['product id', ({ productId }) => <code>{productId}</code>],
             ['location', ({ locationId }) => <code>{locationId}</code>],
-            ['in stock', ({ quantity }) => number(quantity)],
-            actsColumn('set to', (level: StockLevel) => setForm(visit, level)),
+            ['in stock', ({ quantity }) => number(quantity), { 'data-label': 'in stock', class: 'figures' }],
+            ['set to', (level) => setForm(visit, level), { 'data-col': 'acts' }],
           ]}
         />
         {older}
@@ -34,7 +39,7 @@ function setForm(visit: SandboxVisit, { locationId: location, productId: product
   const what = `the stock of ${productName} at ${location}`;
   const hidden = Object.entries({ location, product });
   return (
-    <div class="actions">
+    <div class="row-acts">
       <SandboxForm visit={visit} to="/stock" label={`Set ${what}`} hidden={hidden}>
         <input
           type="number"

@@ -2,10 +2,10 @@ import { eventTypes } from '../../events/event-types.ts';
 import { hrefOf } from '../../page/parts/filter-fields.ts';
 import { Choices, Field } from '../../page/parts/form-fields.tsx';
 import { DataTable } from '../../page/parts/list-table.tsx';
-import { Time } from '../../page/parts/text.tsx';
+import { ShortTime } from '../../page/parts/text.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { Endpoint } from '../endpoints.ts';
-import { confirmedForm, EndpointName, pageOfAll, PanelForm, sentInto, shownOnce, type SandboxVisit } from './parts.tsx';
+import { EndpointName, pageOfAll, PanelForm, SandboxDialog, sentInto, shownOnce, type SandboxVisit } from './parts.tsx';
 
 export function webhooksScreen(visit: SandboxVisit): Screen {
   const { sandbox, base, now } = visit;
@@ -36,7 +36,7 @@ export function webhooksScreen(visit: SandboxVisit): Screen {
               ],
               ['events', ({ events }) => (events === null ? 'all' : events.join(', ') || 'none')],
               ['signed', ({ isSigned }) => (isSigned ? 'yes' : 'no')],
-              ['registered', ({ createdAt }) => <Time at={createdAt} now={now} />],
+              ['registered', ({ createdAt }) => <ShortTime at={createdAt} now={now} />],
               [
                 'deliveries',
                 ({ id }) => (
@@ -69,7 +69,14 @@ const SIGNINGS: ReadonlyMap<string, string> = new Map([
 function newEndpointForm(visit: SandboxVisit) {
   const sent = sentInto(visit, '/webhooks');
   return (
-    <PanelForm visit={visit} to="/webhooks" label="Register an endpoint" submit="Register">
+    <SandboxDialog
+      visit={visit}
+      id="register"
+      icon="add"
+      to="/webhooks"
+      label="Register an endpoint"
+      button="New endpoint"
+    >
       <UrlField value={sent?.('url')[0] ?? ''} />
       <Choices legend="Events" name="events" options={eventTypes} chosen={sent?.('events') ?? eventTypes} />
       <Choices
@@ -81,7 +88,7 @@ function newEndpointForm(visit: SandboxVisit) {
         chosen={sent?.('signing') ?? ['new']}
       />
       <Field label="Your own secret" type="password" name="secret" maxlength={1000} autocomplete="new-password" />
-    </PanelForm>
+    </SandboxDialog>
   );
 }
 
@@ -98,7 +105,7 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
     content: (
       <>
         <p class="subject">
-          <EndpointName endpoint={endpoint} />, {isSigned ? 'signed' : 'not signed'}
+          <EndpointName endpoint={endpoint} /> <span class="muted">{isSigned ? 'signed' : 'not signed'}</span>
         </p>
         <PanelForm
           visit={visit}
@@ -111,8 +118,30 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
           <Choices legend="Events" name="events" options={eventTypes} chosen={events ?? eventTypes} />
         </PanelForm>
         <div class="acts">
-          {confirmedForm(visit, `/webhooks/${id}/secret`, 'Replace the secret', REPLACES)}
-          {confirmedForm(visit, `/webhooks/${id}/delete`, 'Remove the endpoint', REMOVES)}
+          <SandboxDialog
+            visit={visit}
+            id="replace"
+            icon="key"
+            at={`/webhooks/${id}`}
+            to={`/webhooks/${id}/secret`}
+            label="Replace the secret"
+            button="Replace the secret"
+            danger
+          >
+            <p>{REPLACES}</p>
+          </SandboxDialog>
+          <SandboxDialog
+            visit={visit}
+            id="remove"
+            icon="discard"
+            at={`/webhooks/${id}`}
+            to={`/webhooks/${id}/delete`}
+            label="Remove the endpoint"
+            button="Remove the endpoint"
+            danger
+          >
+            <p>{REMOVES}</p>
+          </SandboxDialog>
         </div>
       </>
     ),
