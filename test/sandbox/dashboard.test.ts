@@ -163,6 +163,10 @@ describe('with plain forms alone', () => {
     await user.send(set2, 'End Cut connection, next deliveries');
     expect(sandbox.faults.ofDeliveries()).toMatchObject([{ kind: 'late' }]);
     await user.send(set2, 'End all faults');
+    for (const gone of ['End Slow answer, Get Cart Details', 'End Late, next deliveries']) {
+      const { status, text } = await user.send(set2, gone);
+      expect([status, text]).toEqual([409, expect.stringContaining('The fault is not active any more. Nothing was')]);
+    }
     expect([sandbox.faults.list(), sandbox.faults.ofDeliveries()]).toEqual([[], []]);
   });
 

@@ -187,6 +187,7 @@ function clockActs(logger: Logger): Acts {
     },
 
     '/faults/:id/remove': ({ sandbox, id }) => {
+      if (!sandbox.faults.list().some((fault) => fault.id === id)) throw new FormError(ENDED, 409);
       sandbox.faults.remove(id);
       return { to: '/faults', said: 'fault-ended' };
     },
@@ -201,11 +202,14 @@ function clockActs(logger: Logger): Acts {
     },
 
     '/delivery-faults/:id/remove': ({ sandbox, id }) => {
+      if (!sandbox.faults.ofDeliveries().some((fault) => fault.id === id)) throw new FormError(ENDED, 409);
       sandbox.faults.removeFromDeliveries(id);
       return { to: '/faults', said: 'fault-ended' };
     },
   };
 }
+
+const ENDED = 'The fault is not active any more.';
 
 /** The sandbox refuses fields that a kind does not take. */
 function faultOf(form: FormData): ServiceFault {

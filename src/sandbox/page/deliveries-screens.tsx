@@ -355,7 +355,7 @@ function triesPart({ sandbox, now }: SandboxVisit, delivery: number) {
           ['at', ({ at }) => <Time at={at} now={now} />],
           ['answer', ({ status }) => (status === null ? 'none' : String(status))],
           ['error', ({ why }) => why !== null && <StoredText text={why} atMost={300} />],
-          ['remarks', (one) => <StoredText text={remarksOn(one) || '–'} atMost={300} />],
+          ['remarks', (one) => remarksOn(one) !== '' && <StoredText text={remarksOn(one)} atMost={300} />],
         ]}
       />
     </section>

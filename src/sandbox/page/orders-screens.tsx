@@ -23,7 +23,7 @@ export function boardScreen(visit: SandboxVisit): Screen {
         {tilesOf(visit)}
         {isEmpty && (
           <section class="notice" id="none">
-            <p>No orders yet. Create an API key, set the variable KEY to it, and create an order:</p>
+            <p>No orders yet. Press “Place an order”, or create an API key, set the variable KEY to it, and run:</p>
             <Copyable text={unbrokenCurlLine(service, PLACE_ORDER)} />
             <p>
               After payment, the status of the order changes as the clock advances.{' '}

@@ -149,7 +149,7 @@ export function SandboxDialog(parts: DialogParts) {
   const href = `${visit.base}${at}`;
   return (
     <>
-      <form class="asks" method="get" action={href} aria-label={button}>
+      <form class="asks" method="get" action={href} aria-label={`${button}…`}>
         <AskButton id={id} icon={icon} label={button} danger={danger} />
       </form>
       <ActDialog

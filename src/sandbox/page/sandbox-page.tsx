@@ -136,6 +136,8 @@ const FORM_SCREENS: Readonly<Record<string, (visit: SandboxVisit) => Screen>> = 
   '/clock/advance': clockScreen,
   '/faults': faultsScreen,
   '/delivery-faults': faultsScreen,
+  '/faults/:id/remove': faultsScreen,
+  '/delivery-faults/:id/remove': faultsScreen,
   '/place-order': placeScreen,
   '/send-event': sendScreen,
 };

@@ -26,7 +26,7 @@ export function stockScreen(visit: SandboxVisit): Screen {
             ['product id', ({ productId }) => <code>{productId}</code>],
             ['location', ({ locationId }) => <code>{locationId}</code>],
             ['in stock', ({ quantity }) => number(quantity), { 'data-label': 'in stock', class: 'figures' }],
-            ['set to', (level) => setForm(visit, level), { 'data-col': 'acts' }],
+            [<span class="unseen">set to</span>, (level) => setForm(visit, level), { 'data-col': 'acts' }],
           ]}
         />
         {older}
