@@ -22,7 +22,7 @@ export function boardScreen(visit: SandboxVisit): Screen {
       <div id="live">
         {tilesOf(visit)}
         {isEmpty && (
-          <section class="notice" id="none">
+          <section class="panel" id="none">
             <p>No orders yet. Press “Place an order”, or create an API key, set the variable KEY to it, and run:</p>
             <Copyable text={unbrokenCurlLine(service, PLACE_ORDER)} />
             <p>
