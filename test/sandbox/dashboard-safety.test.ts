@@ -25,7 +25,7 @@ const VIC = { user: 'vic', password: 'a password of vic' } as const;
 const TAGS: ReadonlySet<string> = new Set(
   (
     'html head meta title link script body a header nav ul li span main h1 h2 p section div dl dt dd table thead tbody tr th td ' +
-    'form input button label fieldset legend select option details summary bdi code pre time strong ol kbd dialog footer svg rect path textarea'
+    'form input button label fieldset legend select option details summary bdi code pre time strong ol kbd dialog footer svg rect path symbol use textarea'
   ).split(' '),
 );
 
@@ -169,7 +169,7 @@ describe('what others wrote', () => {
       ).toHaveLength(1);
       for (const { attributes } of tags) {
         for (const to of [attributes['href'], attributes['src'], attributes['action']]) {
-          expect(to ?? '/dashboard', path).toMatch(/^(?:\/dashboard(?:[/?#]|$)|#main$|data:,$)/);
+          expect(to ?? '/dashboard', path).toMatch(/^(?:\/dashboard(?:[/?#]|$)|#main$|#icon-\w+$|data:,$)/);
         }
       }
     }
