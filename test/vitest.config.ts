@@ -92,6 +92,7 @@ const TOGETHER = [
   'test/inbox/postgres/!(ended-when-ready|through-pgbouncer|without-driver).test.ts',
   'test/inbox/!(colliding-ids|sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
   'test/processing/{attempt-ending,attempt-log,handler-says-when,bounded-work,endpoints,lease-{grace,renewal},own-events,presence,unhandled}.test.ts',
+  'test/browser/*.test.ts',
   'test/cli/!(demo|migrate|output|postgres*|table).test.ts',
   'test/ops/!(utf-16le|utf-16be|search-steps).test.ts',
   'test/ops/page/!(mask-steps).test.ts',
