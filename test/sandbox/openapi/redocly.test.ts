@@ -30,16 +30,17 @@ test('redocly lint has nothing to say', () => {
   expect(lint(documentAsJson())).toEqual([]);
 });
 
-test.each<[rule: string, spoil: (document: Document) => void]>([
-  ['path-parameters-defined', ({ paths }) => Object.assign(paths['/cart/{id}']?.['get'] ?? {}, { parameters: [] })],
-  ['no-unresolved-refs', ({ components }) => delete components.schemas['Cart']],
-  [
-    'operation-operationId-unique',
-    ({ paths }) => Object.assign(paths['/cart']?.['post'] ?? {}, { operationId: 'getCart' }),
-  ],
-  ['security-defined', ({ components }) => Object.assign(components, { securitySchemes: {} })],
-])('redocly lint finds %s', (rule, spoil) => {
+const SPOILT: Readonly<Record<string, (document: Document) => void>> = {
+  'path-parameters-defined': ({ paths }) => Object.assign(paths['/cart/{id}']?.['get'] ?? {}, { parameters: [] }),
+  'no-unresolved-refs': ({ components }) => delete components.schemas['Cart'],
+  'operation-operationId-unique': ({ paths }) =>
+    Object.assign(paths['/cart']?.['post'] ?? {}, { operationId: 'getCart' }),
+  'security-defined': ({ components }) => Object.assign(components, { securitySchemes: {} }),
+};
+
+test('redocly lint finds each fault of a document with four', () => {
   const document = documentAsJson();
-  spoil(document);
-  expect(lint(document)).toContainEqual(expect.stringMatching(`^${rule}:`));
+  for (const spoil of Object.values(SPOILT)) spoil(document);
+  const found = lint(document).map((problem) => problem.split(':')[0]);
+  expect(found).toEqual(expect.arrayContaining(Object.keys(SPOILT)));
 });
