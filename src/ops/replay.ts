@@ -23,7 +23,7 @@ export interface ReplayOptions {
    */
   readonly allow?: readonly string[];
   /**
-   * How long to wait for the whole answer.
+   * How long to wait for the whole response.
    *
    * @defaultValue 10 seconds
    */
@@ -34,10 +34,10 @@ export interface ReplayOptions {
 export interface ReplayReport {
   /** Whether the status is 2xx. */
   readonly ok: boolean;
-  /** `null` without an answer. */
+  /** `null` without a response. */
   readonly status: number | null;
   readonly ms: number;
-  /** The first 2,000 characters of the body of the answer. The receiver wrote them. */
+  /** The first 2,000 characters of the response body. The receiver wrote them. */
   readonly body: string;
   /** Why the event was not accepted. `null` if it was. */
   readonly problem: string | null;
@@ -50,10 +50,10 @@ const OPTIONS: RulesFor<ReplayOptions> = { to: true, secret: true, allow: 'list'
 const MOST_OF_ANSWER = 2_000;
 
 /**
- * Sends the stored body of one event to an address, as a delivery with a new signature, and returns the answer. The
- * event in the inbox stays as it is; its history has the replay. Redirects are not followed.
+ * Sends the stored body of one event to an address, as a delivery with a new signature, and returns the response. The
+ * event in the inbox does not change; its timeline has the replay. Redirects are not followed.
  *
- * Only this machine may get the event, unless `allow` names the host. The name `localhost` is refused if it resolves
+ * Only this machine may get the event, unless `allow` names the host. The name `localhost` is rejected if it resolves
  * to another machine. The audit records the address without its query.
  *
  * @returns `null` if the event is unknown or pruned

@@ -28,7 +28,7 @@ interface OrderRow {
   readonly id: string;
   readonly status: OrderStatus;
   readonly fulfillment_method: FulfillmentMethod;
-  /** The order as interface 2.4 has it, which never changes. */
+  /** The order of interface 2.4, which never changes. */
   readonly body: string;
   readonly submitted_ms: number | null;
   readonly estimated_ready_ms: number | null;
@@ -83,7 +83,7 @@ export function createOrder(
   return { data: order };
 }
 
-/** A refusal that is returned, not thrown, is committed: the declined charge has happened (4.7, A4). */
+/** A returned rejection, unlike a thrown one, is committed: the declined charge has happened (4.7, A4). */
 export function submitOrder(
   tx: Transaction,
   { params: { orderId: id }, body: { payment_method_id: paymentMethodId } }: Input<'submitOrder'>,

@@ -46,7 +46,7 @@ export function actInWords(act: EventAct['act']): string {
 /** ` to http://localhost:4000/webhooks (accepted)`; empty for another action */
 export function replayInWords({ replay }: EventAct): string {
   if (replay === undefined) return '';
-  const answer = replay.result === 'sent' ? 'no answer known' : replay.result;
+  const answer = replay.result === 'sent' ? 'no response recorded' : replay.result;
   return ` to ${oneLine(replay.to, 200)} (${answer})`;
 }
 

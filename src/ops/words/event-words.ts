@@ -160,7 +160,7 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
     case 'paused':
       return ['type paused'];
     case 'no processor':
-      return ['a processor'];
+      return ['for a processor'];
     case 'behind':
       return ['behind ', wait.blocker.event];
     case 'later':

@@ -65,7 +65,7 @@ export function actRoutes(shell: Shell): void {
 
   page.post('/bulks', posted, async (c) => {
     const form = c.get('form');
-    // The form of a list has the buttons of its export, too.
+    // The form of a list also has the buttons of its export.
     if (form.has('format')) return chosenExport(c, shell);
     const act = fieldOf(form, 'act');
     if (!isAct(act)) {
@@ -98,12 +98,12 @@ export function actRoutes(shell: Shell): void {
     if (bulk === null) return noSuchBulk(c);
     const href = `${shell.visitOf(c).base}/bulks/${id}`;
     if (hasEnded(bulk)) return c.redirect(href, 303);
-    // Otherwise another operator runs it, at their own rate.
+    // Otherwise another operator is running it, at their rate.
     if (bulk.state === 'paused' && runs.has(id)) {
       // Its run has not noticed the pause yet.
       await operationsOf(inbox).resumeBulk(id, byOf(shell, c));
     } else if (bulk.state !== 'running' || bulk.stopped !== null) {
-      // So the next screen does not say that it has stopped.
+      // Otherwise the next screen would call it stopped.
       if (bulk.stopped !== null)
         await operationsOf(inbox)
           .reportBulk(id, false)

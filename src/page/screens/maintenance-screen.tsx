@@ -198,7 +198,7 @@ function backupPanel(visit: Visit) {
   );
 }
 
-/** The forms above work without an answer of the database. */
+/** The forms above work even if the database does not respond. */
 async function databasePanel({ operated: { inbox } }: Visit) {
   if (inbox.operations?.databaseFaults === undefined) return null;
   const deadline = startDeadline(PING_LIMIT_MS);
@@ -230,7 +230,7 @@ export type MaintenancePreview =
   | {
       readonly act: 'prune';
       readonly olderThanDays: number;
-      /** the confirmation means the events that were counted */
+      /** the confirmation applies to the counted events */
       readonly settledBefore: Date;
       readonly states: readonly PrunableState[];
       readonly types: readonly string[];

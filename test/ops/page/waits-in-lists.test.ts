@@ -55,7 +55,7 @@ test('in a few words, by the rule that processors claim by', async () => {
     evt_failing: expect.stringMatching(/^due in (1 h|59 min|60 min)/),
     evt_behind: 'behind evt_failing',
     evt_next: 'due now',
-    evt_nobody: 'a processor',
+    evt_nobody: 'for a processor',
     evt_paused: 'type paused',
     evt_done: '',
   });
