@@ -3,7 +3,7 @@ import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActOptions, ActReport, By, Act } from '../inbox/operator/acts.ts';
 import { assertFilter } from '../inbox/operator/search.ts';
-import { askedByKey } from '../inbox/rules/decide-act.ts';
+import { requestByKey } from '../inbox/rules/decide-act.ts';
 import { decideOnStored } from '../inbox/rules/operator-acts.ts';
 import { assertOptions, whole, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
@@ -77,7 +77,7 @@ export async function rerun(
   assertOptions('rerun', options, OF_ONE);
   const { entity, now = Date.now() } = options;
   const event = await inbox.get(key);
-  const decision = decideOnStored(askedByKey('rerun', false), event, entity);
+  const decision = decideOnStored(requestByKey('rerun', false), event, entity);
   if (decision.result === 'changed') return 'not needed';
   if (decision.result !== 'done') return decision.result;
   if (decision.move.name !== 'toPending') return 'not needed';

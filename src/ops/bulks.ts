@@ -15,7 +15,7 @@ import {
 } from '../inbox/operator/acts.ts';
 import { type EventFilter, PAGE_LIMIT, type PageRequest } from '../inbox/operator/search.ts';
 import { hasEnded, unknownBulk, runOf } from '../inbox/rules/bulks.ts';
-import { askedByFilter, searchedFor } from '../inbox/rules/decide-act.ts';
+import { requestByFilter, searchedFor } from '../inbox/rules/decide-act.ts';
 import { assertOptions, whole, positive, orNull, type RulesFor } from '../option-rules.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -75,7 +75,7 @@ export async function previewBulk(
   const { force = false, onProgress, signal } = options;
   const operations = operationsOf(inbox);
   const id = await operations.createBulk(act, filter, by, force);
-  const searched = searchedFor(askedByFilter(act, force, filter), filter);
+  const searched = searchedFor(requestByFilter(act, force, filter), filter);
   let examined = 0;
   let found = 0;
   // Newest first, so events that arrive during the preview are not included.

@@ -69,9 +69,9 @@ export async function pauseType(
 ): Promise<{ readonly pause: StoredPause; readonly changed: boolean }> {
   assertOptions('pauseType', options, PAUSE);
   const pausedType = laneOf(type, options);
-  const doubt = options.unseen === true ? null : await unseenInWords(inbox, pausedType);
-  if (doubt !== null) {
-    throw new ConfigurationError('INVALID_OPTION', `${doubt} To pause it anyway, set unseen (--unseen).`);
+  const fault = options.unseen === true ? null : await unseenInWords(inbox, pausedType);
+  if (fault !== null) {
+    throw new ConfigurationError('INVALID_OPTION', `${fault} To pause it anyway, set unseen (--unseen).`);
   }
   return operationsOf(inbox).pauseType(pausedType, by);
 }

@@ -4,8 +4,8 @@ import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
 import { decideOnStored } from '../../inbox/rules/operator-acts.ts';
 import {
-  askedByFilter,
-  askedByKey,
+  requestByFilter,
+  requestByKey,
   decideAct,
   mayBeDone,
   searchedFor,
@@ -119,7 +119,7 @@ async function actOnIds(acting: Acting, ids: readonly string[]): Promise<ExitCod
     if (events.some(({ seq }) => seq === found.seq)) repeated += 1;
     else {
       events.push(found);
-      if (mayBeDone(askedByKey(act, true), found)) forceable.add(id);
+      if (mayBeDone(requestByKey(act, true), found)) forceable.add(id);
     }
   }
 
@@ -171,7 +171,7 @@ async function acted(acting: Acting, keys: readonly EventKey[]): Promise<ActRepo
 }
 
 async function foreseen({ act, options, inbox }: Acting, keys: readonly EventKey[]): Promise<ActReport['results']> {
-  const requested = askedByKey(act, options.force ?? false, options.state);
+  const requested = requestByKey(act, options.force ?? false, options.state);
   const results = [];
   for (const key of keys) {
     const history = act === 'retry-now' ? await getEvent(inbox, key) : null;
@@ -236,7 +236,7 @@ export async function foundForAct(
   filter: EventFilter,
   { force, enough, signal }: { readonly force: boolean; readonly enough: number; readonly signal: AbortSignal },
 ): Promise<FoundForAct> {
-  const requested = askedByFilter(act, force, filter);
+  const requested = requestByFilter(act, force, filter);
   const first: EventSummary[] = [];
   const sums = new BreakdownSums();
   let total = 0;

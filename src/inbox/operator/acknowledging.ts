@@ -37,7 +37,7 @@ export interface Acknowledging {
     shown?: Date | null,
   ): Promise<AcknowledgeReport>;
   /**
-   * Returns the acknowledgement that was removed, or `null` if there was none.
+   * Returns the removed acknowledgement, or `null` if the group was not acknowledged.
    *
    * @param shown - the time of the acknowledgement that an operator saw; another one stays
    */

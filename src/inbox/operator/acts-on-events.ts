@@ -1,5 +1,5 @@
 import type { EventKey } from '../event.ts';
-import { askedByKey } from '../rules/decide-act.ts';
+import { requestByKey } from '../rules/decide-act.ts';
 import {
   auditedTarget,
   bodiesToRead,
@@ -43,7 +43,7 @@ export function actsOnEvents(tables: OperatorTables): Pick<Acts, 'act'> {
             keyed('events.seq, events.id, events.endpoint', keys),
           );
           const seqs = new Map(known.map((event) => [keyText(event), event.seq]));
-          const acting = { requested: { ...askedByKey(act, force, states), attempts }, entity, now: by.now };
+          const acting = { requested: { ...requestByKey(act, force, states), attempts }, entity, now: by.now };
           const { results, moves } = await actOn(
             tx,
             keys.map((key) => seqs.get(keyText(key)) ?? 0),

@@ -30,7 +30,7 @@ export interface Pauses {
   /** If the type was already paused, `changed` is `false`, and the earlier pause stays. */
   pauseType(lane: EndpointType, by: By): Promise<{ readonly pause: StoredPause; readonly changed: boolean }>;
   /**
-   * Resumes a type. Returns the pause that was ended, or `null` if there was none.
+   * Resumes a type. Returns the pause that was ended, or `null` if the type was not paused.
    *
    * @param since - the start of the pause that an operator saw; a pause with another start stays
    */

@@ -4,7 +4,7 @@ import type { DeadReason, EventState } from '../event.ts';
 import type { ActResult, Author, Bulk, BulkFate, OutcomePart, StoredBulk } from '../operator/acts.ts';
 import { addNames, recordOf, sumsOf, type Sums } from './counted.ts';
 import { actedAt, type ActedRow, type Acting } from './operator-acts.ts';
-import { askedByFilter, mayBeDone } from './decide-act.ts';
+import { requestByFilter, mayBeDone } from './decide-act.ts';
 
 export const MOST_AT_ONCE = 1_000;
 const PREVIEW_MS = 3_600_000;
@@ -36,7 +36,7 @@ export function planSnapshot(
   known: ReadonlySet<number>,
   rerun: ReadonlySet<number>,
 ): { readonly added: readonly number[]; readonly breakdown: Bulk['breakdown'] } {
-  const requested = askedByFilter(bulk.act, bulk.force, bulk.filter);
+  const requested = requestByFilter(bulk.act, bulk.force, bulk.filter);
   const sums = new BreakdownSums(bulk.breakdown);
   const added = new Set<number>();
   for (const event of rows) {
@@ -110,7 +110,7 @@ function runnerOf({ reason }: StoredBulk, author: Author): Author {
 }
 
 export function actingOf({ act, force, filter }: StoredBulk, { now }: Author, entity: EntityOf | undefined): Acting {
-  return { requested: askedByFilter(act, force, filter), now, entity };
+  return { requested: requestByFilter(act, force, filter), now, entity };
 }
 
 interface BulkProgress extends Pick<StoredBulk, 'actor' | 'reason' | 'worked' | 'counts'> {

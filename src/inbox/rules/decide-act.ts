@@ -45,7 +45,7 @@ export type ActDecision =
   | { readonly result: 'done'; readonly move: ActMove }
   | { readonly result: Exclude<ActResult, 'done'> };
 
-export function askedByKey(act: Act, force: boolean, wanted?: readonly EventState[]): RequestedAct {
+export function requestByKey(act: Act, force: boolean, wanted?: readonly EventState[]): RequestedAct {
   return { act, states: appliesTo(act, force).filter((state) => wanted?.includes(state) ?? true) };
 }
 
@@ -59,10 +59,10 @@ function appliesTo(act: Act, force: boolean): readonly EventState[] {
  * Skips events that have another state by then. A rerun takes ignored and discarded events only if the filter
  * names them, or if it is forced.
  */
-export function askedByFilter(act: Act, force: boolean, filter: EventFilter): RequestedAct {
-  if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
+export function requestByFilter(act: Act, force: boolean, filter: EventFilter): RequestedAct {
+  if (filter.events !== undefined && filter.states === undefined) return requestByKey(act, force);
   const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
-  const { states } = askedByKey(act, force, wanted);
+  const { states } = requestByKey(act, force, wanted);
   const isLeft = (state: EventState): boolean => state === 'ignored' || state === 'discarded';
   return { act, states: states.filter((state) => wanted !== undefined || force || !isLeft(state)) };
 }
@@ -127,5 +127,5 @@ export type Content = Pick<IncomingEvent, 'type' | 'created' | 'entity'>;
 
 export function mayRerun<Event extends Omit<EventToRerun, 'entity'>>(event: Event | undefined): event is Event {
   if (event === undefined || !event.isAsRead) return false;
-  return mayBeDone(askedByKey('rerun', false), { state: event.state, deadReason: null, pruned: event.isPruned });
+  return mayBeDone(requestByKey('rerun', false), { state: event.state, deadReason: null, pruned: event.isPruned });
 }

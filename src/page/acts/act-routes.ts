@@ -167,13 +167,13 @@ function shownIn(form: FormData): ShownEvents {
   };
 }
 
-/** An act answers so if it would not meet what its form showed. */
+/** The response if the form showed an earlier state. */
 function hasChanged(shell: Shell, c: PageContext, what: string, sentence: string): Promise<Response> {
   const said = `${sentence} Nothing was done. Go back and reload the page.`;
   return shell.problem(c, 409, `The ${what} has changed`, said);
 }
 
-/** `null` if the event is as the form showed it. */
+/** `null` if the event has not changed since the form was shown. */
 function changedSince(act: Act, form: FormData, now: EventSummary | null): string | null {
   const { states, attempts } = shownIn(form);
   if (states === undefined || now === null) return null;
@@ -251,10 +251,10 @@ export function pauseRoutes(shell: Shell): void {
     try {
       if (c.req.param('act') === 'pause') {
         const unseen = fieldOf(form, 'unseen') === 'yes';
-        const doubt = unseen ? null : await unseenInWords(inbox, { type, endpoint });
-        if (doubt !== null) {
-          const asked = { type, endpoint, reason: fieldOf(form, 'reason'), doubt };
-          return shell.show(c, await pausedScreen(shell.visitOf(c), asked));
+        const fault = unseen ? null : await unseenInWords(inbox, { type, endpoint });
+        if (fault !== null) {
+          const unseenType = { type, endpoint, reason: fieldOf(form, 'reason'), fault };
+          return shell.show(c, await pausedScreen(shell.visitOf(c), unseenType));
         }
         const { changed, pause } = await pauseType(inbox, type, by, { endpoint, unseen: true });
         if (changed) return shell.goTo(c, '/paused', 'paused');

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { Act } from '../../inbox/operator/acts.ts';
-import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/decide-act.ts';
+import { requestByKey, mayBeDone, summaryAt } from '../../inbox/rules/decide-act.ts';
 import type { StoredPause } from '../../inbox/rules/pauses.ts';
 import type { EventHistory } from '../../ops/find.ts';
 import { oneLine } from '../../printable.ts';
@@ -43,7 +43,7 @@ export function actsOn(visit: Visit, history: EventHistory, warning: Child) {
 function offersOf(visit: Visit, { summary, event, wait }: EventHistory, warning: Child): readonly Offer[] {
   const { type, endpoint, deadReason } = summary;
   const again = summary.state === 'processed';
-  const may = (act: Act, event = summary): boolean => mayBeDone(askedByKey(act, again), event);
+  const may = (act: Act, event = summary): boolean => mayBeDone(requestByKey(act, again), event);
   const href = eventHref('', summary);
   const shared = { visit, back: eventHref(visit.base, summary) };
   const hidden = [

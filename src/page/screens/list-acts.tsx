@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Act } from '../../inbox/operator/acts.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
-import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/decide-act.ts';
+import { requestByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/decide-act.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { actOnAll, type ActedOn } from '../../ops/words/act-words.ts';
 import { asksForAll, filterFields } from '../parts/filter-fields.ts';
@@ -37,7 +37,7 @@ function bulkForm(visit: Visit, filter: EventFilter, act: Act, actedOn: ActedOn)
   const mayForce =
     act === 'rerun' &&
     filter.retrying !== true &&
-    askedByFilter(act, true, filter).states.some((state) => state !== 'dead');
+    requestByFilter(act, true, filter).states.some((state) => state !== 'dead');
   if (isNone && !mayForce) return <></>;
   const label = isNone ? 'Rerun…' : `${actOnAll(act, actedOn, asksForAll(filter))}…`;
   return (
@@ -82,7 +82,7 @@ export function actsOnChosen(visit: Visit, mayRetryNow: boolean, list: Child) {
 const SHORT = 500;
 
 export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, visit: Visit): Promise<ActedOn> {
-  const requested = askedByFilter(act, false, filter);
+  const requested = requestByFilter(act, false, filter);
   const { states } = requested;
   if (listed !== null && listed.next === null && !isFurther) {
     const events = listed.events.filter((event) => mayBeDone(requested, summaryAt(event, visit.now)));

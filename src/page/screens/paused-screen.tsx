@@ -14,10 +14,10 @@ import { Icon } from '../parts/icon.tsx';
 import { pendingHref } from '../parts/filter-fields.ts';
 import { knownNames, type KnownNames } from './suggestions.ts';
 
-export async function pausedScreen(visit: Visit, asked?: UnseenType): Promise<Screen> {
+export async function pausedScreen(visit: Visit, unseenType?: UnseenType): Promise<Screen> {
   const { inbox } = visit.operated;
   const screen = { title: 'Paused types', current: '/paused' };
-  if (asked !== undefined) return { ...screen, content: unseenPanel(asked, visit) };
+  if (unseenType !== undefined) return { ...screen, content: unseenPanel(unseenType, visit) };
   const [pauses, named, known] = await Promise.all([
     pausedTypes(inbox),
     namedEndpoints(inbox, visit.now.getTime()),
@@ -163,14 +163,14 @@ export interface UnseenType {
   readonly endpoint: string;
   readonly reason: string;
   /** why it may be a typo */
-  readonly doubt: string;
+  readonly fault: string;
 }
 
-function unseenPanel({ type, endpoint, reason, doubt }: UnseenType, visit: Visit) {
+function unseenPanel({ type, endpoint, reason, fault }: UnseenType, visit: Visit) {
   return (
     <Panel id="acts" title="Pause a type that was never received?">
       <p class="warning">
-        <StoredText text={doubt} /> Nothing was done.
+        <StoredText text={fault} /> Nothing was done.
       </p>
       <ActForm
         visit={visit}

@@ -110,7 +110,7 @@ function withoutText(line: string, text: string): string {
   return rest === '' ? '' : `${rest} `;
 }
 
-/** with what is known about it */
+/** with a fact about it */
 type Value = readonly [value: string, detail: string];
 
 const plain = (values: readonly string[]): readonly Value[] => values.map((value) => [value, '']);

@@ -20,8 +20,8 @@ import {
   type Acting,
 } from '../../../src/inbox/rules/operator-acts.ts';
 import {
-  askedByFilter,
-  askedByKey,
+  requestByFilter,
+  requestByKey,
   decideAct,
   mayBeDone,
   needsBody,
@@ -58,9 +58,9 @@ const events = {
 } as const satisfies Record<string, ActedEvent>;
 
 const acts = {
-  rerun: askedByKey('rerun', false),
-  forced: askedByKey('rerun', true),
-  discard: askedByKey('discard', false),
+  rerun: requestByKey('rerun', false),
+  forced: requestByKey('rerun', true),
+  discard: requestByKey('discard', false),
 };
 
 type Kind = keyof typeof events;
@@ -120,7 +120,7 @@ describe('an act on an event', () => {
     ['discard', false, {}, ['dead', 'pending']],
     ['discard', true, { states: ['dead', 'processed'] }, ['dead']],
   ])('%s (forced: %s) by the filter %j is for %j', (act, force, filter, found) => {
-    expect(askedByFilter(act, force, filter)).toEqual({ act, states: found });
+    expect(requestByFilter(act, force, filter)).toEqual({ act, states: found });
   });
 
   it.each<[Act, boolean, readonly EventState[], Kind, result: ActResult]>([
@@ -135,7 +135,7 @@ describe('an act on an event', () => {
     ['discard', false, ['pending'], 'processed', 'not needed'],
     ['retry-now', false, ['dead'], 'pending', 'changed'],
   ])('%s (forced: %s) of what was %j leaves one alone that is %s: %s', (act, force, states, kind, result) => {
-    expect(decideAct(askedByKey(act, force, states), events[kind], TODAY)).toEqual({ result });
+    expect(decideAct(requestByKey(act, force, states), events[kind], TODAY)).toEqual({ result });
   });
 });
 
@@ -208,8 +208,8 @@ function decided(decision: ReturnType<typeof decideAct>): unknown {
 const NOW = 1_000;
 const keyOf = (id: string, endpoint = 'default'): EventKey => ({ endpoint, id });
 const keysOf = (count: number) => Array.from({ length: count }, (_, n) => keyOf(String(n)));
-const acting = (act: Parameters<typeof askedByKey>[0], force = false): Acting => ({
-  requested: askedByKey(act, force),
+const acting = (act: Parameters<typeof requestByKey>[0], force = false): Acting => ({
+  requested: requestByKey(act, force),
   now: NOW,
   entity: undefined,
 });

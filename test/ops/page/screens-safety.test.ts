@@ -24,7 +24,7 @@ const screens: Readonly<Record<string, (visit: Visit, text: string) => Promise<S
   maintenance: (visit) => maintenanceScreen(visit),
   paused: (visit) => pausedScreen(visit),
   'a type that was never received': (visit, text) =>
-    pausedScreen(visit, { type: text, endpoint: text, reason: text, doubt: text }),
+    pausedScreen(visit, { type: text, endpoint: text, reason: text, fault: text }),
   'prune preview': (visit, text) =>
     maintenanceScreen(visit, {
       act: 'prune',
