@@ -60,7 +60,7 @@ const KEYS: ReturnType<Look['keys']> = [
   ['r', 'rerun the selected events, this event, or the group in the row (asks first)'],
   ['d', 'discard the selected events, this event, or the group in the row (asks first)'],
   ['?', 'show this list'],
-  ['Ctrl+Enter', 'confirm, where Enter alone must not, such as a discard'],
+  ['Ctrl+Enter', 'confirm, also where Enter alone does not, such as a discard'],
   ['Esc', 'close the dialog, or leave the field'],
 ];
 const KEYS_OF_OPERATORS = new Set(['x', 'r', 'd', 'Ctrl+Enter']);

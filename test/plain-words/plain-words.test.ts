@@ -25,7 +25,7 @@ const PATTERNS = [
     name: 'a clause as a noun',
     found: /\bwhat (?:is|was|are|were|has|have|comes?|waits?|fails?|stands?|runs?|goes|begins?|says?)\b/gi,
     instead: 'the noun of the glossary',
-    most: { docs: 0, strings: 0, comments: 0 },
+    most: { docs: 0, strings: 0, comments: 2 },
   },
   {
     name: 'goes on, of its own, as it was',

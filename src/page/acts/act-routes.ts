@@ -219,7 +219,7 @@ export function groupRoutes(shell: Shell): void {
       const shown = fieldOf(form, 'at') === 'none' ? null : at;
       const { result } = await operationsOf(inbox).acknowledgeGroup(fingerprint, by, options, shown);
       if (result === 'done') return shell.goTo(c, '/dead', 'acknowledged');
-      const sentence = result === 'unknown' ? 'The group has no dead event any more.' : await changedGroup(fingerprint);
+      const sentence = result === 'unknown' ? 'The group has no dead events now.' : await changedGroup(fingerprint);
       return await hasChanged(shell, c, 'group', sentence);
     } catch (failure) {
       if (!(failure instanceof ConfigurationError)) throw failure;

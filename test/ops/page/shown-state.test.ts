@@ -87,7 +87,7 @@ test.for<[act: string, screen: string, before: Step, change: Step, said: string]
   ['/bulks/1/cancel', '/bulks/1', isPreviewed, (inbox) => cancelBulk(inbox, 1, GRACE), 'it is cancelled now'],
   ['/dead/acknowledge', '/dead', dies, (inbox) => dies(inbox, 'evt_2'), 'More events became dead'],
   ['/dead/acknowledge', '/dead', dies, isAcknowledged, 'grace acknowledged the group'],
-  ['/dead/acknowledge', '/dead', dies, isRerun, 'The group has no dead event any more.'],
+  ['/dead/acknowledge', '/dead', dies, isRerun, 'The group has no dead events now.'],
   [
     '/dead/reopen',
     '/dead',
