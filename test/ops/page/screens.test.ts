@@ -265,7 +265,7 @@ describe('Dead events', () => {
           { ...fields, act: 'discard', state: 'dead' },
         ],
       ],
-      ['/ops/dead/acknowledge', [{ ...fields, count: '12', reason: '', link: '' }]],
+      ['/ops/dead/acknowledge', [{ ...fields, count: '12', at: 'none', reason: '', link: '' }]],
       ['/ops/maintenance/export', [{ csrf: 'token-of-ada', state: 'dead' }]],
     ]);
   });
@@ -493,7 +493,7 @@ describe('Bulk actions', () => {
     const html = await bulkHtml({ reason: 'fixed' });
     expect([...formsOf(html)]).toEqual([
       ['/ops/bulks/7/run', [{ csrf: 'token-of-ada', rate: '500', reason: 'fixed' }]],
-      ['/ops/bulks/7/cancel', [{ csrf: 'token-of-ada' }]],
+      ['/ops/bulks/7/cancel', [{ csrf: 'token-of-ada', state: 'previewed' }]],
     ]);
     expect(textIn(html, 'acts')).toContain('Rerun 128 events');
     expect(partOf(html, 'progress')).toBe('');
@@ -653,7 +653,7 @@ describe('Audit', () => {
       },
       'events endpoint a; events 1, endpoint b; events 2',
     ],
-    [{ ids: Array.from({ length: 500 }, (_, n) => n) }, 'events 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 490 more'],
+    [{ ids: Array.from({ length: 500 }, (_, n) => n) }, 'events 0, 1, 2, 3, 4, 5 and 494 more'],
     ['a text', 'what a text'],
     [{ unawaited: { of: null } }, 'unawaited all events'],
   ] as const)('what it was about is readable: %j', async ([filter, words]) => {
