@@ -83,12 +83,11 @@ function extentTimes({ first, last }: Extent, trouble: Trouble, { base, now }: V
   );
 }
 
-/** @param beside - the time shown before it: both show their day only once */
+/** @param beside - the time shown before it: if it is of the same day, the day is shown only once */
 function timeOf(at: Date, now: Date, beside = now) {
-  const isSameDay = at.toISOString().slice(0, 10) === beside.toISOString().slice(0, 10);
   return (
     <time datetime={at.toISOString()} title={sinceText(at, now)}>
-      {shortTime(at, isSameDay ? at : now)}
+      {shortTime(at, beside)}
     </time>
   );
 }

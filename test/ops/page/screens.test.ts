@@ -160,7 +160,7 @@ describe('Overview', () => {
     });
     const html = await htmlOf(await overviewScreen(visit));
     expect(textIn(html, 'headline')).toBe(
-      'Retry: At least 3 orders are stuck: evt_old is delayed; first attempt in 5 min 3+ waiting 13 Mar 17:59 – 03:57 Open ' +
+      'Retry: At least 3 orders are stuck: evt_old is delayed; first attempt in 5 min 3+ waiting 13 Mar 17:59 – 14 Mar 03:57 Open ' +
         'Retry: At least 1 order is waiting for a retry: evt_50 has failed twice; first attempt in 5 min ' +
         '1+ retrying 03:50 Show',
     );
