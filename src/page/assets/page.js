@@ -661,6 +661,8 @@ document.addEventListener('keydown', (event) => {
 // ---- On load ----
 
 bringBackTyped();
+// On a narrow screen, the row of screens scrolls.
+document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 const here = new URL(location.href);
 const linkedAct = /^#(rerun|discard)$/.exec(here.hash)?.[1];
 const opened = byId(here.searchParams.get('ask') ?? '');
