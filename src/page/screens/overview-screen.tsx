@@ -253,9 +253,9 @@ function typeTable(changes: readonly TypeChange[], caption: string) {
 
 const TYPE_COLUMNS: readonly Column<TypeChange>[] = [
   ['type', ({ type }) => breaking(oneLine(type, 60), /(?<=[._])/)],
-  ['runs', ({ after }) => number(after.ended)],
+  ['runs', ({ after }) => number(after.ended), { 'data-label': 'runs', class: 'figures' }],
   ['failed', (change) => compared(failedPart(change.after), failedPart(change.before), comparisonOf(change).failures)],
-  ['dead', ({ after }) => number(after.dead)],
+  ['dead', ({ after }) => number(after.dead), { 'data-label': 'dead', class: 'figures' }],
   [
     'median',
     (change) => {

@@ -88,8 +88,8 @@ function ratesPanel({ rejectedByReason, rejectionRate, totals }: Stats, range: R
                   </a>
                 ),
               ],
-              ['deliveries', ([, count]) => number(count)],
-              ['share', ([, count]) => percent(count / totals.rejected)],
+              ['deliveries', ([, count]) => number(count), { 'data-label': 'deliveries', class: 'figures' }],
+              ['share', ([, count]) => percent(count / totals.rejected), { 'data-label': 'share', class: 'figures' }],
               ['cause and what to do', ([reason]) => causeAndAdvice(reason, visit)],
             ]}
           />
@@ -136,7 +136,7 @@ function rejectionsTable(rejections: readonly RejectedDelivery[], range: Range, 
             </a>
           ),
         ],
-        ['times', ({ count: times }) => number(times)],
+        ['times', ({ count: times }) => number(times), { 'data-label': 'times', class: 'figures' }],
         ['last', ({ lastAt }) => <Time at={lastAt} now={now} />],
         ['first', ({ firstAt }) => <Time at={firstAt} now={now} />],
         [
