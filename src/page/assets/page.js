@@ -259,14 +259,18 @@ function bringBackTyped() {
 
 // ---- Local times, and menus ----
 
-/** In the forms that the server writes in UTC: a whole time, a time of today, or a day and a time. */
-function localTime(at, text) {
+/**
+ * In the forms that the server writes in UTC: a whole time, a time of today, or a day and a time.
+ *
+ * @param beside - today, or the time shown before it: the day is left out if it is the same
+ */
+function localTime(at, text, beside) {
   const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
   if (/^\d{4}-/.test(text)) {
     return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}:${two(at.getSeconds())}`;
   }
-  const isToday = at.toDateString() === new Date().toDateString();
-  return isToday ? time : `${at.getDate()} ${at.toLocaleString('en-GB', { month: 'short' })} ${time}`;
+  const isSameDay = at.toDateString() === beside.toDateString();
+  return isSameDay ? time : `${at.getDate()} ${at.toLocaleString('en-GB', { month: 'short' })} ${time}`;
 }
 
 function showLocalTimes(root) {
@@ -275,7 +279,8 @@ function showLocalTimes(root) {
     const at = new Date(time.dateTime);
     if (Number.isNaN(at.getTime())) continue;
     time.title ||= `${time.dateTime} (UTC)`;
-    time.textContent = localTime(at, time.textContent);
+    const first = time.closest('.when')?.querySelector('time') ?? time;
+    time.textContent = localTime(at, time.textContent, first === time ? new Date() : new Date(first.dateTime));
   }
 }
 showLocalTimes(document);
