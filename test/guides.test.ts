@@ -1,3 +1,4 @@
+// @module-tag long
 /** The code of docs/testing.md and docs/typescript.md, run and compiled as a merchant does it. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-import { matchesGlob, relative } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -8,76 +9,27 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** One server for a run, which starts when the first file asks for it. */
 export const POSTGRES_ON_DEMAND = 'test/helpers/postgres-on-demand.ts';
 
-/** In `npm run test:long` alone, as CI has fifteen minutes. The dearest come first. */
-export const LONGEST: readonly string[] = [
-  'test/ops/utf-16{be,le}.test.ts',
-  'test/processing/model/postgres-mutants.test.ts',
-  'test/adapters/one-byte-chunks.test.ts',
-  'test/ops/search-page.test.ts',
-  'test/hosts/next-webpack.test.ts',
-  'test/inbox/postgres/processes/*.test.ts',
-  'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
-  'test/inbox/postgres/{transfer,search,search-page,search-index,search-bounds,search-plans}.test.ts',
-  'test/inbox/postgres/{pruning,bulks,counts,counts-of-machines,claims-beside-many,several-machines}.test.ts',
-  'test/inbox/postgres/{pglite,inline,three-ways,fail-over,silence,acts-and-removal-plans}.test.ts',
-];
+/** Of files: a comment at the head of each, such as `@module-tag long`. */
+const TAGS = [
+  { name: 'longest', description: 'In `npm run test:long` alone, because CI has fifteen minutes.' },
+  { name: 'dear', description: 'Begins first, so that no core waits for it at the end.' },
+  { name: 'postgres', description: 'Takes long on a real Postgres: in `npm run test:all` and `npm run test:long`.' },
+  { name: 'repeated', description: 'Does more of it in `npm run test:long`: see helpers/times.ts.' },
+  { name: 'long', description: 'In `npm run test:all`: needs test/parts, or takes long.' },
+] as const;
 
-/** What takes long on a real Postgres, and is in `npm run test:all` too. */
-export const ON_POSTGRES: readonly string[] = [
-  'test/inbox/postgres/{given-up,health,migrating-beside-work,plans,wake-up}.test.ts',
-  'test/cli/{postgres,postgres-answers,postgres-doctor,postgres-page}.test.ts',
-  'test/runtimes/postgres.test.ts',
-];
+type Tag = (typeof TAGS)[number]['name'];
 
-/** What `npm test` leaves to `npm run test:all`: what needs test/parts, and what takes long. The dearest come first. */
-export const LONG: readonly string[] = [
-  'test/hosts/**',
-  'test/host/{fake-timers,loggers}.test.ts',
-  'test/package/**',
-  'test/runtimes/suites.test.ts',
-  'test/cli/replay-memory.test.ts',
-  'test/browser/ops-*.test.ts',
-  'test/browser/sandbox-{interface,page}.test.ts',
-  'test/sandbox/openapi/{prism,redocly}.test.ts',
-  'test/ops/page/{page,lists}-script.test.ts',
-  'test/cli/{hostile-inbox,scenario}.test.ts',
-  'test/{examples,guides,tutorial}.test.ts',
-  'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
-  'test/cli/{replay,events-keep,doctor,demo}.test.ts',
-  'test/runtimes/{workerd,bun,deno,node22,node26}.test.ts',
-  'test/processing/{bounded-work,in-threads,model/mutants,model/model}.test.ts',
-  'test/sandbox/{kill,model/mutants}.test.ts',
-  'test/crash/{power-cut,shop-kill}.test.ts',
-  'test/crash/*.test.ts',
-  'test/processing/{breaker,rates}-of-processes.test.ts',
-  'test/adapters/express{4,-kept-bytes,-after-middleware}.test.ts',
-  'test/adapters/hono-after-middleware.test.ts',
-  'test/check/{check-endpoint,verdicts}.test.ts',
-  'test/cli/{sandbox-steering,serve-forward,serve-watch}.test.ts',
-  'test/inbox/threads/{another-library,checkpoints,lost-answers}.test.ts',
-];
+const tagsOf = new Map(
+  globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/parts/**'] }).map((file) => {
+    const head = /^(?:\/\/.*\n)*/.exec(readFileSync(join(ROOT, file), 'utf8'))?.[0] ?? '';
+    return [file, [...head.matchAll(/@module-tag (\S+)/g)].map(([, tag]) => tag)] as const;
+  }),
+);
 
-/** What does more of it in `npm run test:long`: see helpers/times.ts. */
-export const BY_TIMES: readonly string[] = [
-  'test/processing/model/model.test.ts',
-  'test/sandbox/{kill,any-request,model/model}.test.ts',
-  'test/crash/{kill,handling-kill,groups-under-way}.test.ts',
-  'test/{explain/explain-mismatch,inbox/sqlite,inbox/threads/inbox-threads,signing/signature}.test.ts',
-];
-
-/** Dear beyond their size, by which vitest puts the rest in order: what they do stands in other files, or they wait. */
-const DEARER_THAN_LARGE = [
-  'test/inbox/postgres/{operators,work-queue}.test.ts',
-  'test/inbox/threads/{checkpoints,inbox-threads}.test.ts',
-  'test/inbox/sqlite.test.ts',
-  'test/adapters/aws-lambda.test.ts',
-  'test/cli/{serve,serve-forward,ui,own-process,start}.test.ts',
-  'test/explain/**',
-  'test/ops/backup.test.ts',
-  'test/check/{hookbox,verdicts}.test.ts',
-  'test/inbox/effect-transaction-faults.test.ts',
-  'test/adapters/{hono,fastify,node,fetch,express}.test.ts',
-];
+export function tagged(...tags: readonly Tag[]): readonly string[] {
+  return [...tagsOf].flatMap(([file, has]) => (tags.some((tag) => has.includes(tag)) ? [file] : []));
+}
 
 /**
  * Files that share a process with others, one after the other, and with it what has been loaded and compiled; each of the
@@ -99,14 +51,14 @@ const TOGETHER = [
 ];
 
 // Whatever starts last must be short, or one core waits for the other. A file of the other project ends the process that
-// several share: so first those apart, then those together, and in each the dearest first.
+// several share: so first those apart, then those together; in each by their tags, and then by size.
 class DearestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const dearest = [...LONGEST, ...ON_POSTGRES, ...BY_TIMES, ...LONG, ...DEARER_THAN_LARGE];
     const rank = ({ moduleId, project }: TestSpecification): number => {
-      const at = dearest.findIndex((glob) => matchesGlob(relative(ROOT, moduleId), glob));
-      const behind = project.name === 'together' ? dearest.length + 1 : 0;
-      return behind + (at === -1 ? dearest.length : at);
+      const has = tagsOf.get(relative(ROOT, moduleId)) ?? [];
+      const at = TAGS.findIndex(({ name }) => has.includes(name));
+      const behind = project.name === 'together' ? TAGS.length + 1 : 0;
+      return behind + (at === -1 ? TAGS.length : at);
     };
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
@@ -121,6 +73,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
 export default defineConfig({
   test: {
     root: ROOT,
+    tags: [...TAGS],
     alias: [{ find: /^\..*\/real-timers\.ts$/, replacement: `${ROOT}test/helpers/global-timers.ts` }],
     projects: [
       {

@@ -1,3 +1,4 @@
+// @module-tag dear
 import { webhookHandler, type HttpEvent } from '../../adapters/aws-lambda.ts';
 import { testHttpAdapter } from './conformance.ts';
 import { serveGateway, type GatewayRules } from './gateway-bridge.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';

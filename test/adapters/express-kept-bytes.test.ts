@@ -1,3 +1,4 @@
+// @module-tag long
 import express, { type RequestHandler } from 'express';
 import { webhookHandler } from '../../adapters/express.ts';
 import { testHttpAdapter } from './conformance.ts';

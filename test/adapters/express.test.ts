@@ -1,3 +1,4 @@
+// @module-tag dear
 import express from 'express';
 import { testExpress } from './conformance-express.ts';
 

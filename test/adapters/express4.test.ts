@@ -1,3 +1,4 @@
+// @module-tag long
 import { requirePart } from '../helpers/parts.ts';
 import { testExpress } from './conformance-express.ts';
 import type { ExpressModule } from './express-app.ts';

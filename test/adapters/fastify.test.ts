@@ -1,3 +1,4 @@
+// @module-tag dear
 import { fastify } from 'fastify';
 import { webhookHandler } from '../../adapters/fastify.ts';
 import { testHttpAdapter } from './conformance.ts';

@@ -1,3 +1,4 @@
+// @module-tag dear
 import { webhookHandler } from '../../adapters/fetch.ts';
 import { testHttpAdapter } from './conformance.ts';
 import { LOST_ANSWERS } from './http-adapter-case.ts';

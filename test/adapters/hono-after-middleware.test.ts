@@ -1,3 +1,4 @@
+// @module-tag long
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';

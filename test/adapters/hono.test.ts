@@ -1,3 +1,4 @@
+// @module-tag dear
 import { once } from 'node:events';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';

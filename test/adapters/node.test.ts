@@ -1,3 +1,4 @@
+// @module-tag dear
 import type { IncomingMessage } from 'node:http';
 import { webhookHandler } from '../../adapters/node.ts';
 import { testHttpAdapter } from './conformance.ts';

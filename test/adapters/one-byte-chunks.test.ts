@@ -1,3 +1,4 @@
+// @module-tag longest
 /** Node holds hundreds of bytes for each chunk of one byte. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

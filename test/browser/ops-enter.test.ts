@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 /** Enter, pressed again and again, confirms nothing that is lost: on every screen, in every form, on whatever has the focus. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

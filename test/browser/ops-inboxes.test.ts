@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { times } from '../helpers/times.ts';

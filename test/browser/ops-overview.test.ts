@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
 import { listEvents } from '../../src/ops/find.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it } from 'vitest';
 import { listBulks } from '../../src/ops/index.ts';
 import { brokenShop, eventOf, ORDER, WHY } from './broken-shop.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { auditLines, listBulks, previewBulk } from '../../src/ops/index.ts';
 import { brokenShop, eventOf, ORDER, type BrokenShop } from './broken-shop.ts';

@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
 import { openBrowser, ofFile } from './browser.ts';

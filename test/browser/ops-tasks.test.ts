@@ -1,3 +1,4 @@
+// @module-tag long
 /** What an operator comes for, from the overview on, each in at most four actions; docs/operations.md lists them. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, it, onTestFinished } from 'vitest';
 import { getEvent } from '../../src/ops/index.ts';
 import { openBrowser, ofFile } from './browser.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';

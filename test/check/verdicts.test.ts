@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 import { readFileSync } from 'node:fs';
 import express from 'express';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it } from 'vitest';
 import { probeNames, type ProbeName } from '../../src/cli/check/probe-names.ts';
 import { check, findingOf, probesWith, SECRET } from './checking.ts';

@@ -1,3 +1,4 @@
+// @module-tag dear
 import { expect, it } from 'vitest';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, runProcess } from './run-hookbox.ts';

@@ -1,3 +1,4 @@
+// @module-tag postgres
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';

@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';

@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fixture } from '../../src/testing/fixtures.ts';

@@ -1,3 +1,4 @@
+// @module-tag dear
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';

@@ -1,3 +1,4 @@
+// @module-tag dear
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag long
 import type Database from 'better-sqlite3';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,6 @@
+// @module-tag long
+// @module-tag repeated
+// @module-tag dear
 import Database from 'better-sqlite3';
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';

@@ -1,3 +1,6 @@
+// @module-tag long
+// @module-tag repeated
+// @module-tag dear
 import Database from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, it, vi } from 'vitest';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { later } from '../helpers/incoming-event.ts';

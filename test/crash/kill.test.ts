@@ -1,3 +1,6 @@
+// @module-tag long
+// @module-tag repeated
+// @module-tag dear
 import Database from 'better-sqlite3';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe } from 'vitest';
 import { PLACEMENTS } from '../runtimes/inbox-checks.ts';
 import { testKilledHandlers } from '../runtimes/suites/killed-handlers.ts';

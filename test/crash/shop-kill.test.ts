@@ -1,3 +1,4 @@
+// @module-tag long
 import Database from 'better-sqlite3';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

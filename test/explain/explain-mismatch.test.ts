@@ -1,3 +1,5 @@
+// @module-tag repeated
+// @module-tag dear
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';

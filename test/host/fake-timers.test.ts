@@ -1,3 +1,4 @@
+// @module-tag long
 import { execFile } from 'node:child_process';
 import { readFileSync, globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

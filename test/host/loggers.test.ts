@@ -1,3 +1,4 @@
+// @module-tag long
 import { Writable } from 'node:stream';
 import { inspect } from 'node:util';
 import { pino } from 'pino';

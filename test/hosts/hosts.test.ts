@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 /** Each file of examples/ on its real host. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blockCount, blockNames, unused } from './page.ts';

@@ -1,3 +1,4 @@
+// @module-tag longest
 /** webpack takes twice as long as Turbopack. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag dear
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';

@@ -1,3 +1,5 @@
+// @module-tag repeated
+// @module-tag dear
 import { expect, it } from 'vitest';
 import { sqliteInbox as threaded } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';

@@ -1,3 +1,4 @@
+// @module-tag dear
 import Database from 'better-sqlite3';
 import { execFileSync } from 'node:child_process';
 import {

@@ -1,3 +1,4 @@
+// @module-tag longest
 import type Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { noteOutOfOrder } from '../../src/inbox/operator/finding/indexes.ts';

@@ -1,3 +1,4 @@
+// @module-tag longest
 import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
 import { encodedFolders } from '../inbox/utf-16-folder.ts';

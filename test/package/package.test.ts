@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 /** The package as its users meet it: packed, installed, imported, compiled. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { packAndInstall, type Installed } from './installed.ts';

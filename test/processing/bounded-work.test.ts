@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it, vi } from 'vitest';
 import '../helpers/inbox-in-thread.ts';
 import { startedThreads } from '../runtimes/started-threads.ts';

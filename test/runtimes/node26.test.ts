@@ -1,3 +1,4 @@
+// @module-tag long
 import { part } from '../helpers/parts.ts';
 import { startProcess } from './runtime-process.ts';
 import { testRuntime } from './runtime-suite.ts';

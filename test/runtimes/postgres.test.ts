@@ -1,3 +1,4 @@
+// @module-tag postgres
 import { Pool } from 'pg';
 import { expect, it } from 'vitest';
 import { z } from 'zod';

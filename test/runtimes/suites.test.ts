@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

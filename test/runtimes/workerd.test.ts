@@ -1,3 +1,4 @@
+// @module-tag long
 import { testRuntime } from './runtime-suite.ts';
 import { startWorkerd } from './workerd.ts';
 

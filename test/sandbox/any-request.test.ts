@@ -1,3 +1,5 @@
+// @module-tag repeated
+// @module-tag dear
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { times } from '../helpers/times.ts';

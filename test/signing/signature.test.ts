@@ -1,3 +1,4 @@
+// @module-tag repeated
 import { createHmac, randomBytes } from 'node:crypto';
 import type * as Crypto from 'node:crypto';
 import { readFileSync } from 'node:fs';

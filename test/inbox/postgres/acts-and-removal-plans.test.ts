@@ -1,3 +1,4 @@
+// @module-tag longest
 /** Every statement uses an index, whatever the statistics of Postgres say. */
 import { expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';

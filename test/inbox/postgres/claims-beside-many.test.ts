@@ -1,3 +1,4 @@
+// @module-tag longest
 /** A claim reads as many pages for any number of events that wait. */
 import { Pool, type PoolClient } from 'pg';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag longest
 /** Machines do not wait for each other, and no count is lost or doubled. */
 import { expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';

@@ -1,3 +1,4 @@
+// @module-tag longest
 import { testCounts, type CountedStore } from '../../ops/counts.conformance.ts';
 import { testMarks } from '../../ops/marks.conformance.ts';
 import { testMetrics } from '../../ops/metrics.conformance.ts';

@@ -1,3 +1,4 @@
+// @module-tag longest
 import { expect, it, onTestFinished } from 'vitest';
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';

@@ -1,3 +1,4 @@
+// @module-tag longest
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag postgres
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient, PoolConfig } from 'pg';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag postgres
 import { Pool } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';

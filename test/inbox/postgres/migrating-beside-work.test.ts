@@ -1,3 +1,4 @@
+// @module-tag postgres
 /** Processes of the previous version use several tables in a transaction, in any order. */
 import { Pool } from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag longest
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxesOnPostgres } from '../../helpers/postgres.ts';
 import { waitedFor } from '../../helpers/calls-under-way.ts';

@@ -1,3 +1,4 @@
+// @module-tag longest
 /** The cost depends on what is shown, not on the number of events or on statistics. */
 import { DatabaseError, type PoolClient } from 'pg';
 import { beforeAll, expect, it } from 'vitest';

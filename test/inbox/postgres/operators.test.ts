@@ -1,3 +1,4 @@
+// @module-tag dear
 /** These suites need only an inbox. */
 import { describe, expect, it } from 'vitest';
 import { testAudit } from '../../ops/audit.conformance.ts';

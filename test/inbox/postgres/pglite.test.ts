@@ -1,3 +1,4 @@
+// @module-tag longest
 import type { Duplex } from 'node:stream';
 import { PGlite } from '@electric-sql/pglite';
 import type { Pool, PoolClient } from 'pg';

@@ -1,3 +1,4 @@
+// @module-tag postgres
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';

@@ -1,3 +1,4 @@
+// @module-tag longest
 import { expect, it, onTestFinished } from 'vitest';
 import { auditLines } from '../../../src/ops/audit.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';

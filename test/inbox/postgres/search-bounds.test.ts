@@ -1,3 +1,4 @@
+// @module-tag longest
 import { testSearchBounds } from '../../ops/search-bounds.conformance.ts';
 import { operatedInboxes, searchedSchema } from './operators.ts';
 

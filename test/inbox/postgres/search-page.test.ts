@@ -1,3 +1,4 @@
+// @module-tag longest
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { noteOutOfOrder } from '../../../src/inbox/operator/finding/indexes.ts';
 import { rowsIn } from '../../../src/inbox/postgres/operator/access.ts';

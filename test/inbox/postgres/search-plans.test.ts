@@ -1,3 +1,4 @@
+// @module-tag longest
 import { expect, it, onTestFinished } from 'vitest';
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { noteOutOfOrder } from '../../../src/inbox/operator/finding/indexes.ts';

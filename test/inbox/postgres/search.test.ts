@@ -1,3 +1,4 @@
+// @module-tag longest
 import { expect, it } from 'vitest';
 import { timeApart } from '../../../src/inbox/postgres/database-time.ts';
 import { listEvents } from '../../../src/ops/find.ts';

@@ -1,3 +1,4 @@
+// @module-tag longest
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';

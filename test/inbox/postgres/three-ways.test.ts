@@ -1,3 +1,4 @@
+// @module-tag longest
 import { Pool } from 'pg';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';

@@ -1,3 +1,4 @@
+// @module-tag longest
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag longest
 import { expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { auditLines } from '../../../src/ops/audit.ts';

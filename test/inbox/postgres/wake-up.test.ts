@@ -1,3 +1,4 @@
+// @module-tag postgres
 import { createServer, type AddressInfo } from 'node:net';
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';

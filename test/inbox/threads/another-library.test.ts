@@ -1,3 +1,4 @@
+// @module-tag long
 import Database from 'better-sqlite3';
 import { rmSync } from 'node:fs';
 import { platform } from 'node:os';

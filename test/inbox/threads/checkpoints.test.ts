@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 import Database from 'better-sqlite3';
 import { existsSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

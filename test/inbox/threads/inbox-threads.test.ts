@@ -1,3 +1,5 @@
+// @module-tag repeated
+// @module-tag dear
 import Database from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';

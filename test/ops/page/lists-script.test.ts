@@ -1,3 +1,4 @@
+// @module-tag long
 import type { Request } from 'playwright-core';
 import { expect, test, vi } from 'vitest';
 import type { Operations } from '../../../src/inbox/contract.ts';

@@ -1,3 +1,6 @@
+// @module-tag long
+// @module-tag repeated
+// @module-tag dear
 import * as fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { times } from '../../helpers/times.ts';

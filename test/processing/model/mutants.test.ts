@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag dear
 import { test } from 'vitest';
 import { expectFound } from './found-mutant.ts';
 import { mutants } from './mutants.ts';

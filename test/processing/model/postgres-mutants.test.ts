@@ -1,3 +1,4 @@
+// @module-tag longest
 import { afterAll, test } from 'vitest';
 import { expectFound } from './found-mutant.ts';
 import { mutants } from './mutants.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import * as fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
 import { seed } from '../../processing/model/seed.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { documentAsJson, type Document } from './described.ts';
 import { heldByPrism } from './held-by-prism.ts';

@@ -1,3 +1,4 @@
+// @module-tag longest
 import { Pool, type PoolClient } from 'pg';
 import { it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../../src/inbox/contract.ts';

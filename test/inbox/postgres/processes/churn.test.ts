@@ -1,3 +1,4 @@
+// @module-tag longest
 // A day's churn in minutes, because Postgres looks for work of vacuum each second. For a large shop, set
 // HOOKBOX_TEST_CHURN=1000000.
 import { Pool, type PoolClient } from 'pg';
