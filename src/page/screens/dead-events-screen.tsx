@@ -312,6 +312,7 @@ function acknowledging(visit: Visit, group: NonNullable<DeadLine['group']>, caus
   }
   return (
     <ActForm visit={visit} to="/dead/acknowledge" label={`Acknowledge: ${cause}`} hidden={hidden}>
+      <strong>Acknowledge the group</strong>
       <ReasonField />
       <Field label="Link to a runbook or ticket" type="url" name="link" maxlength={1_000} placeholder="https://" />
       <button type="submit">

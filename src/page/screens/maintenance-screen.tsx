@@ -13,7 +13,7 @@ import { databaseFaults } from '../../ops/database-faults.ts';
 import { oneLine } from '../../printable.ts';
 import { StoredText } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { ActForm, ReasonField, type HiddenFields } from '../parts/form-fields.tsx';
+import { ActForm, Field, ReasonField, type HiddenFields } from '../parts/form-fields.tsx';
 import { ExportMenu } from '../parts/export-menu.tsx';
 
 export async function maintenanceScreen(visit: Visit, preview?: MaintenancePreview): Promise<Screen> {
@@ -52,12 +52,15 @@ function prunePanel(visit: Visit) {
     <Panel id="prune" title="Prune old events">
       <p>{LOSES.prune}</p>
       <ActForm visit={visit} to="/maintenance/prune" label="Preview a prune">
-        <p>
-          <label>
-            Settled more than this many days ago{' '}
-            <input type="number" name="olderThanDays" min="0" max="36500" value="30" required />
-          </label>
-        </p>
+        <Field
+          label="Settled more than this many days ago"
+          type="number"
+          name="olderThanDays"
+          min="0"
+          max="36500"
+          value="30"
+          required
+        />
         <fieldset>
           <legend>States</legend>
           {prunableStates.map((state) => (
@@ -66,12 +69,13 @@ function prunePanel(visit: Visit) {
             </label>
           ))}
         </fieldset>
-        <p>
-          <label>
-            Endpoint (empty: all){' '}
-            <input type="text" name="endpoint" maxlength={LONGEST_ENDPOINT} placeholder="default" autocomplete="off" />
-          </label>
-        </p>
+        <Field
+          label="Endpoint (empty: all)"
+          name="endpoint"
+          maxlength={LONGEST_ENDPOINT}
+          placeholder="default"
+          autocomplete="off"
+        />
         <details id="prune-types">
           <summary>Only some types</summary>
           <fieldset>
@@ -81,9 +85,7 @@ function prunePanel(visit: Visit) {
                 <input type="checkbox" name="types" value={type} /> {type}{' '}
               </label>
             ))}
-            <label>
-              another <input type="text" name="types" maxlength={200} />
-            </label>
+            <Field label="Another type" name="types" maxlength={200} />
           </fieldset>
         </details>
         {submit('Preview the prune…')}
@@ -105,12 +107,13 @@ function erasePanel(visit: Visit) {
     <Panel id="erase" title="Erase an order, cart or product">
       <p>{LOSES.erase}</p>
       <ActForm visit={visit} to="/maintenance/erase" label="Preview an erasure">
-        <p>
-          <label>
-            Its id, or its entity name as the Events screen shows it{' '}
-            <input type="text" name="entity" maxlength={1_000} placeholder="order:mer_7:ord_42" required />
-          </label>
-        </p>
+        <Field
+          label="Its id, or its entity name as the Events screen shows it"
+          name="entity"
+          maxlength={1_000}
+          placeholder="order:mer_7:ord_42"
+          required
+        />
         {submit('Preview the erasure…')}
       </ActForm>
     </Panel>

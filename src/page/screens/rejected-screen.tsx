@@ -2,7 +2,7 @@ import type { RejectedDelivery } from '../../inbox/operator/counts.ts';
 import { rejectedDeliveries, stats, type Stats } from '../../ops/stats.ts';
 import { bytes, number, percent, plural } from '../../ops/words/format.ts';
 import { rangeOf, rangeQuery, Ranges, Within, type Range } from '../parts/range.tsx';
-import { Time, StoredText } from '../parts/text.tsx';
+import { ShortTime, StoredText } from '../parts/text.tsx';
 import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 import type { Screen, Visit } from '../visit.ts';
@@ -137,8 +137,8 @@ function rejectionsTable(rejections: readonly RejectedDelivery[], range: Range, 
           ),
         ],
         ['times', ({ count: times }) => number(times), { 'data-label': 'times', class: 'figures' }],
-        ['last', ({ lastAt }) => <Time at={lastAt} now={now} />],
-        ['first', ({ firstAt }) => <Time at={firstAt} now={now} />],
+        ['last', ({ lastAt }) => <ShortTime at={lastAt} now={now} />],
+        ['first', ({ firstAt }) => <ShortTime at={firstAt} now={now} />],
         [
           'endpoint',
           ({ endpoint }) => (

@@ -30,7 +30,7 @@ describe('the list', () => {
       /^order\.created evt_1 Copy dead \(failed\) ord_1 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 1 Jan(?: 2026)? 00:00 Error: the shop is down$/,
     );
     expect(textIn(page, 'event-2')).toMatch(
-      /^order\.ready evt_2 Copy pending a processor evt_2 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 time$/,
+      /^order\.ready evt_2 Copy pending for a processor evt_2 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 time$/,
     );
   });
 

@@ -275,7 +275,7 @@ it('says of a group how many died, and when the first and the last did', async (
   );
   expect(textIn(html, 'headline')).toBe(
     'Loss: TypeError: Cannot read properties of undefined The last 24 hours; at most 12 in an hour ' +
-      '12 dead 12 Mar 01:59 – Show newest event: 03:29 Rerun…',
+      '12 dead 12 Mar 01:59 – Show newest event: 14 Mar 03:29 Rerun…',
   );
   // The charts go back to the oldest incident.
   expect(textIn(html, 'tile-received')).toContain('in 7 d');
