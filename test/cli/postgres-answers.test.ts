@@ -47,7 +47,7 @@ function comparable({ code, stdout, stderr }: Ran, name: string): Ran {
       .replaceAll(` --schema ${there.schema}`, '')
       .replace(KEPT, '')
       .replace(/"logEmptied": (?:true|null)/, '"logEmptied": "in its way"')
-      .replaceAll(/"seq":\s*\d+/g, '"seq": 0')
+      .replaceAll(/"(seq|ranMs)":(\s*)\d+/g, '"$1":$2 0')
       .replaceAll(/--before \d+/g, '--before 0')
       .replaceAll(TIME, roughly)
       .replaceAll(AGE, 'now');

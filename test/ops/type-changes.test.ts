@@ -75,7 +75,7 @@ it('whether the deployment broke it is one look: since it began, beside as long 
   const html = written(TypeChanges({ changes: { types, spans, isReleaseUnnamed } }));
   expect(textOf(partOf(html, 'verdict'))).toBe(verdict(types));
   expect(partOf(html, 'no-release')).toBe('');
-  expect(textOf(html)).toContain('order.ready 50 80% ▲ was 1% 1 – too few runs');
+  expect(textOf(html)).toContain('order.ready 50 80% ▲ was 1% 1 – too few runs to compare');
   expect(textOf(html)).toContain('order.created 40 0% was 2% 0 700 ms ▲ was 50 ms');
 });
 

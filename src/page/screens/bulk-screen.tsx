@@ -313,7 +313,7 @@ async function progressPanel(bulk: Bulk, visit: Visit) {
         {percent(doneOf(bulk))}
       </progress>
       {resultsOf(act, counts)}
-      {isGoing || act === 'discard' ? <></> : await heldUpWarning(visit, lanesOf(bulk))}
+      {act !== 'discard' && (await heldUpWarning(visit, lanesOf(bulk)))}
       {isOperator(visit) ? (
         <div class="act-row" id="acts" data-offers>
           {isGoing ? (

@@ -16,7 +16,7 @@ export function actsOnAll(visit: Visit, filter: EventFilter, actedOn: Readonly<R
   if (filter.states?.length === 0) return <></>;
   // Retry now applies only to retrying events.
   const mayRetry = filter.retrying ?? filter.states?.includes('pending') ?? false;
-  const acts: readonly Act[] = ['rerun', 'discard', ...(mayRetry ? (['retry-now'] as const) : [])];
+  const acts: readonly Act[] = [...(mayRetry ? (['retry-now'] as const) : []), 'rerun'];
   return (
     <section class="actions" id="acts" aria-label="Actions on all events in the list">
       {acts.map((act) => bulkForm(visit, filter, act, actedOn[act]))}
@@ -27,6 +27,7 @@ export function actsOnAll(visit: Visit, filter: EventFilter, actedOn: Readonly<R
         what={asksForAll(filter) ? 'all events' : 'all matching events'}
         filter={filter}
       />
+      {bulkForm(visit, filter, 'discard', actedOn.discard)}
     </section>
   );
 }

@@ -2,15 +2,7 @@ import { countsIn, stats, type SpanCounts, type Stats } from '../../ops/stats.ts
 import { deadGroups } from '../../ops/find.ts';
 import { calmText, warningsOf, type Warning } from '../../ops/health.ts';
 import { pausedTypes } from '../../ops/pauses.ts';
-import {
-  comparisonOf,
-  type Comparison,
-  type TypeChange,
-  changesOf,
-  type Changes,
-  failedPart,
-  verdict,
-} from '../../ops/releases.ts';
+import { comparisonOf, type TypeChange, changesOf, type Changes, failedPart, verdict } from '../../ops/releases.ts';
 import type { Child } from 'hono/jsx';
 import { age, bounded, number, percent, plural, latency, withDead } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
@@ -254,22 +246,24 @@ function typeTable(changes: readonly TypeChange[], caption: string) {
 const TYPE_COLUMNS: readonly Column<TypeChange>[] = [
   ['type', ({ type }) => breaking(oneLine(type, 60), /(?<=[._])/)],
   ['runs', ({ after }) => number(after.ended), { 'data-label': 'runs', class: 'figures' }],
-  ['failed', (change) => compared(failedPart(change.after), failedPart(change.before), comparisonOf(change).failures)],
+  ['failed', (change) => compared(change, failedPart(change.after), failedPart(change.before), 'failures')],
   ['dead', ({ after }) => number(after.dead), { 'data-label': 'dead', class: 'figures' }],
   [
     'median',
     (change) => {
       const { before, after } = change;
-      return compared(latency(after.handlerMs.p50), latency(before.handlerMs.p50), comparisonOf(change).durations);
+      return compared(change, latency(after.handlerMs.p50), latency(before.handlerMs.p50), 'durations');
     },
   ],
 ];
 
-function compared(now: string, before: string, comparison: Comparison) {
+function compared(change: TypeChange, now: string, before: string, what: 'failures' | 'durations') {
+  const comparison = comparisonOf(change)[what];
+  const few = change.before.ended === 0 ? 'no earlier runs' : 'too few runs to compare';
   return (
     <>
       {comparison === 'worse' ? <strong class="worse">{now} ▲</strong> : now}{' '}
-      <span class="muted">{comparison === 'too few' ? 'too few runs' : `was ${before}`}</span>
+      <span class="muted">{comparison === 'too few' ? few : `was ${before}`}</span>
     </>
   );
 }
