@@ -213,6 +213,8 @@ export function createSharedTables(words: TableWords): string {
       reached      ${int} NOT NULL DEFAULT 0,
       counts       ${json('counts')} DEFAULT '{}',
       audit        ${int}${refersTo('audit')},
+      -- events per second, of its latest run
+      rate         ${text},
       -- how long it has run, without pauses
       ran_ms       ${int} NOT NULL DEFAULT 0,
       -- the last report of its process, and whether it stops

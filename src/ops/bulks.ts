@@ -21,6 +21,8 @@ import { operationsOf } from './operations-of.ts';
 
 const PREVIEW_PAGE = 500;
 export const USUAL_RATE = 500;
+/** That the page offers. */
+export const FASTEST_RATE = 100_000;
 const BATCH = 100;
 
 const PAGE: RulesFor<PageRequest> = { before: orNull(whole(0)), limit: PAGE_LIMIT };
@@ -97,7 +99,7 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
   /**
    * The maximum number of events per second; `Infinity` for no limit.
    *
-   * @defaultValue 500
+   * @defaultValue that of the latest run, or 500
    */
   readonly ratePerSecond?: number;
   /** Stops after the current batch. The bulk action stays `running`, with `stopped` set, and can be resumed. */
@@ -128,7 +130,7 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
  */
 export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunBulkOptions = {}): Promise<Bulk> {
   assertOptions('runBulk', options, RUN);
-  const { entity, ratePerSecond = USUAL_RATE, signal, onProgress } = options;
+  const { entity, signal, onProgress } = options;
   const operations = operationsOf(inbox);
   let bulk = await operations.bulk(id);
   if (bulk === null) throw unknownBulk(id);
@@ -138,6 +140,8 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
   }
   if (bulk.state !== 'previewed') bulk = await operations.resumeBulk(id, by);
 
+  const ratePerSecond = options.ratePerSecond ?? bulk.ratePerSecond ?? USUAL_RATE;
+  const advancing = { ratePerSecond, ...(entity !== undefined && { entity }) };
   const limit = Math.max(1, Math.floor(Math.min(BATCH, ratePerSecond)));
   let next = performance.now();
   let isOurs = false;
@@ -145,7 +149,7 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
     for (;;) {
       if (signal?.aborted) return { ...shownBulk(bulk), ...(isOurs && { stopped: 'reported' }) };
       const { worked } = bulk;
-      bulk = await operations.advanceBulk(id, limit, by, entity === undefined ? {} : { entity });
+      bulk = await operations.advanceBulk(id, limit, by, advancing);
       isOurs = bulk.state === 'running';
       onProgress?.(shownBulk(bulk));
       if (!isOurs) return shownBulk(bulk);

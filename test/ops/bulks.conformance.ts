@@ -515,6 +515,19 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       ]);
     });
 
+    it('goes on at the rate of its last run', async () => {
+      await plant(ids(20));
+      const id = await previewed();
+      const control = new AbortController();
+      const how = { ratePerSecond: 7, signal: control.signal, onProgress: () => control.abort() };
+      expect(await runBulk(inbox, id, ADA, how)).toMatchObject({ worked: 7, ratePerSecond: 7 });
+      const steps: number[] = [];
+      await runBulk(kept.second(), id, GRACE, { onProgress: ({ worked }) => steps.push(worked) });
+      expect(steps).toEqual([14, 20]);
+      const other = await previewed();
+      expect((await runBulk(inbox, other, ADA, UNLIMITED)).ratePerSecond).toBe(Infinity);
+    });
+
     it('that was told to stop says so, until somebody goes on with it', async () => {
       await plant(ids(3));
       const id = await previewed();

@@ -479,7 +479,11 @@ function acting(
       ['--dry-run', 'show what would happen; change nothing'],
       YES,
       ['--all', `${all}, instead of only those that match a filter`],
-      ['--rate <n>', 'change at most this many events per second (default: 500)', positiveNumber],
+      [
+        '--rate <n>',
+        'change at most this many events per second (default: as in its last run, or 500)',
+        positiveNumber,
+      ],
       ['--resume <bulk-id>', `continue a paused or stopped ${act}`, wholeNumber(1)],
       ['--pause <bulk-id>', `pause a ${act} that is running in another process`, wholeNumber(1)],
       ['--cancel <bulk-id>', `cancel a ${act} that has stopped or is running in another process`, wholeNumber(1)],

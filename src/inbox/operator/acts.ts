@@ -117,12 +117,18 @@ export interface Bulk {
   /** How many events have a result. */
   readonly worked: number;
   readonly counts: ActCounts;
+  /** The maximum number of events per second of its latest run. `null` before the first run. */
+  readonly ratePerSecond: number | null;
   /** How long it has run, without pauses, in milliseconds. */
   readonly ranMs: number;
   /** The `seq` of the audit line. `null` before the first run. */
   readonly audit: number | null;
   /** Why a `running` bulk action stopped: `reported` by its process, or `silent` because its process died. */
   readonly stopped: 'reported' | 'silent' | null;
+}
+
+export interface AdvanceOptions extends Pick<ActOptions, 'entity'> {
+  readonly ratePerSecond?: number;
 }
 
 export interface StoredBulk extends Omit<Bulk, 'stopped'> {
@@ -174,7 +180,7 @@ export interface Acts {
    * Acts on up to `limit` (at most 1,000) events without a result, oldest first, and stores the results in the same
    * transaction. Slow work ends it early.
    */
-  advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
+  advanceBulk(id: number, limit: number, by: By, options: AdvanceOptions): Promise<StoredBulk>;
   /** A running bulk action acts on no more events until it is resumed. Otherwise, it stays unchanged. */
   pauseBulk(id: number, by: By): Promise<StoredBulk>;
   /** A paused or stopped bulk action is running again, with an audit line. Otherwise, it stays unchanged. */

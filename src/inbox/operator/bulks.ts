@@ -1,4 +1,3 @@
-import type { EntityOf } from '../../events/entity.ts';
 import { assertOption, whole } from '../../option-rules.ts';
 import {
   actingOf,
@@ -23,7 +22,15 @@ import {
   type WorkedEvent,
 } from '../rules/bulks.ts';
 import { actOn } from './acts-on-events.ts';
-import { authorOf, type ActResult, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
+import {
+  authorOf,
+  type ActResult,
+  type Acts,
+  type AdvanceOptions,
+  type Author,
+  type Bulk,
+  type StoredBulk,
+} from './acts.ts';
 import { actedEvents, addLine, recountedLine } from './audit.ts';
 import { assertFilter, filterTimes, pageBounds, type EventFilter } from './search.ts';
 import {
@@ -135,10 +142,10 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
       });
     },
 
-    async advanceBulk(id, limit, by, { entity }) {
+    async advanceBulk(id, limit, by, options) {
       assertOption('limit', limit, whole(1, MOST_AT_ONCE));
       const author = authorOf(by);
-      const { bulk, moved } = await tables.change((tx) => advance(tx, id, limit, byTables(author)(tx), entity), {
+      const { bulk, moved } = await tables.change((tx) => advance(tx, id, limit, byTables(author)(tx), options), {
         dueAt: author.now,
       });
       if (moved) tables.notify();
@@ -231,7 +238,7 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     id: number,
     limit: number,
     author: Author,
-    entity: EntityOf | undefined,
+    { entity, ratePerSecond }: AdvanceOptions,
   ): Promise<BulkStep> {
     const slice = tx.timeSlice();
     const held = await tx.rows(heldBulk(dialect, id));
@@ -252,10 +259,12 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     const save = `
       UPDATE ${t.bulks}
       SET actor = $2, reason = $3, audit = $4, started_ms = $5, worked = $6, counts = $7, state = $8, ended_ms = $9,
-        ran_ms = ran_ms + ${sinceHeartbeat(now)}, heartbeat_ms = ${now}, stopped = $10, reached = coalesce($11, reached)
+        ran_ms = ran_ms + ${sinceHeartbeat(now)}, heartbeat_ms = ${now}, stopped = $10, reached = coalesce($11, reached),
+        rate = coalesce($12, rate)
       WHERE id = $1 RETURNING ${columns}`;
     const reached = open[results.length - 1] ?? null;
-    const values = [id, actor, reason, audit, started, worked, JSON.stringify(counts), state, ended, false, reached];
+    const progress = [worked, JSON.stringify(counts), state, ended, false, reached];
+    const values = [id, actor, reason, audit, started, ...progress, ratePerSecond?.toString() ?? null];
     const saved = await tx.rows({ text: save, values });
     const note = `UPDATE ${t.bulk_events} SET result = $2 WHERE ${anyOf('seq', '$1', 'bigint')} AND bulk = $3`;
     for (const [result, of] of Map.groupBy(results.keys(), (at) => results[at])) {
@@ -300,7 +309,7 @@ function selectAlike({ t, list, joinRow, event, state, queued }: Dialect): strin
 /** Postgres rejects a prepared `SELECT *` after a newer version has added a column. */
 function bulkColumns({ now }: Dialect): string {
   return `id, act, state, force, filter, actor, reason, created_ms AS "createdMs", started_ms AS "startedMs",
-    ended_ms AS "endedMs", total, breakdown, worked, counts, ran_ms AS "ranMs", audit, heartbeat_ms AS ms, stopped,
+    ended_ms AS "endedMs", total, breakdown, worked, counts, rate, ran_ms AS "ranMs", audit, heartbeat_ms AS ms, stopped,
     ${now} - heartbeat_ms AS "silentMs"`;
 }
 
@@ -329,6 +338,7 @@ interface BulkRow extends Pick<
   readonly endedMs: number | null;
   readonly breakdown: string;
   readonly counts: string;
+  readonly rate: string | null;
   readonly ms: number | null;
   readonly stopped: boolean | 0 | 1;
   /** since its last heartbeat, by the clock that wrote it */
@@ -341,7 +351,7 @@ function bulkIn(rows: readonly unknown[] = [], clock?: Clock): StoredBulk | null
 }
 
 function bulkOf(
-  { createdMs, startedMs, endedMs, ms, silentMs, stopped, ...row }: BulkRow,
+  { createdMs, startedMs, endedMs, rate, ms, silentMs, stopped, ...row }: BulkRow,
   { toCaller }: Pick<Clock, 'toCaller'> = { toCaller: (ms) => ms },
 ): StoredBulk {
   const timeOf = (ms: number | null): Date | null => (ms === null ? null : new Date(toCaller(ms)));
@@ -354,6 +364,7 @@ function bulkOf(
     endedAt: timeOf(endedMs),
     breakdown: breakdownOf(row),
     counts: JSON.parse(row.counts) as StoredBulk['counts'], // written by advanceBulk
+    ratePerSecond: rate === null ? null : Number(rate),
     heartbeat: ms === null || silentMs === null ? null : { ms, silentMs, stopped: Boolean(stopped) },
   };
 }

@@ -62,11 +62,13 @@ export interface ActedOn {
   readonly count: Pick<EventCount, 'count' | 'more'> | null;
 }
 
+const EITHER = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
 /** The label of a button for a whole list: `Rerun these 523 dead events`. */
 export function actOnAll(act: Act, { states, count }: ActedOn, isOfAll: boolean): string {
   const verb = { rerun: 'Rerun', discard: 'Discard', 'retry-now': 'Retry' }[act];
   const now = act === 'retry-now' ? ' now' : '';
-  const which = states.join(' or ');
+  const which = EITHER.format(states);
   if (count === null) return `${verb} all ${which} events${isOfAll ? '' : ' that match'}${now}`;
   if (count.more) return `${verb} more than ${number(count.count)} ${which} events${now}`;
   return `${verb} ${count.count === 1 ? `this ${which} event` : `these ${number(count.count)} ${which} events`}${now}`;
@@ -153,12 +155,13 @@ function largestInWords(
   return listed(shown);
 }
 
-/** `all dead (failed)`, `8 dead (5 failed, 3 crashed) and 2 ignored`; as of the preview. */
-function statesInWords({ breakdown, total }: Pick<Bulk, 'breakdown' | 'total'>): string {
+/** As of the preview: `all dead (failed)`, `8 dead (5 failed, 3 crashed) and 2 ignored`, later `all were dead (failed)`. */
+function statesInWords({ state: now, breakdown, total }: Pick<Bulk, 'state' | 'breakdown' | 'total'>): string {
   const parts = Object.entries(breakdown.states)
     .filter(([, count]) => count > 0)
     .map(([state, count]) => {
-      const named = count === total ? `all ${state}` : `${number(count)} ${state}`;
+      const were = now === 'previewed' ? '' : count === 1 ? 'was ' : 'were ';
+      const named = count === total && count > 1 ? `all ${were}${state}` : `${number(count)} ${were}${state}`;
       const reasons = deadReasons.flatMap((reason) => {
         const dead = breakdown.deadReasons[reason] ?? 0;
         return dead === 0 ? [] : dead === count ? reason : `${number(dead)} ${reason}`;

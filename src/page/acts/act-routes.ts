@@ -4,7 +4,7 @@ import { type EventKey, eventStates } from '../../inbox/event.ts';
 import type { Act, ActResult, Bulk, By } from '../../inbox/operator/acts.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
-import { getBulk, pauseBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
+import { FASTEST_RATE, getBulk, pauseBulk, previewBulk, runBulk, type RunBulkOptions } from '../../ops/bulks.ts';
 import { discardEvents, rerunEvents, retryEventsNow, type ShownEvents } from '../../ops/act-on-events.ts';
 import { deadGroups } from '../../ops/find.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
@@ -21,7 +21,6 @@ import { type FlashCode } from './flash.ts';
 import type { PageContext } from '../frame.tsx';
 
 const MAX_FORM_BYTES = 256 * 1024;
-const FASTEST = 100_000;
 
 const DONE = { rerun: 'rerun', discard: 'discarded', 'retry-now': 'retried-now' } as const satisfies Record<
   Act,
@@ -89,9 +88,9 @@ export function actRoutes(shell: Shell): void {
   page.post('/bulks/:id{[0-9]{1,15}}/run', posted, async (c) => {
     const id = Number(c.req.param('id'));
     const given = fieldOf(c.get('form'), 'rate');
-    const rate = given === '' ? USUAL_RATE : Number(given);
-    if (!/^\d*$/.test(given) || rate < 1 || rate > FASTEST) {
-      const sentence = `The rate must be a whole number from 1 to ${FASTEST}. Nothing was done.`;
+    const rate = Number(given);
+    if (given !== '' && (!/^\d+$/.test(given) || rate < 1 || rate > FASTEST_RATE)) {
+      const sentence = `The rate must be a whole number from 1 to ${FASTEST_RATE}. Nothing was done.`;
       return shell.problem(c, 400, 'Invalid rate', sentence);
     }
     const bulk = await getBulk(inbox, id);
@@ -99,16 +98,15 @@ export function actRoutes(shell: Shell): void {
     const href = `${shell.visitOf(c).base}/bulks/${id}`;
     if (hasEnded(bulk)) return c.redirect(href, 303);
     // Otherwise another operator is running it, at their rate.
-    if (bulk.state === 'paused' && runs.has(id)) {
-      // Its run has not noticed the pause yet.
-      await operationsOf(inbox).resumeBulk(id, byOf(shell, c));
-    } else if (bulk.state !== 'running' || bulk.stopped !== null) {
+    if (bulk.state !== 'running' || bulk.stopped !== null) {
+      // A paused run ends within a second.
+      if (bulk.state === 'paused') await runs.get(id);
       // Otherwise the next screen would call it stopped.
       if (bulk.stopped !== null)
         await operationsOf(inbox)
           .reportBulk(id, false)
           .catch(() => {});
-      begin(id, byOf(shell, c), rate);
+      begin(id, byOf(shell, c), given === '' ? {} : { ratePerSecond: rate });
     }
     return c.redirect(begunHref(href), 303);
   });
@@ -133,15 +131,15 @@ export function actRoutes(shell: Shell): void {
     return shell.goTo(c, `/bulks/${id}`, 'cancelled');
   });
 
-  const runs = new Set<number>();
+  const runs = new Map<number, Promise<void>>();
 
   /** The inbox has its progress, and an operator can resume a run that has stopped. */
-  function begin(id: number, by: By, ratePerSecond: number): void {
+  function begin(id: number, by: By, rate: Pick<RunBulkOptions, 'ratePerSecond'>): void {
     if (runs.has(id)) return;
-    runs.add(id);
-    runBulk(inbox, id, by, { ...naming, ratePerSecond })
+    const run = runBulk(inbox, id, by, { ...naming, ...rate })
       .catch(() => {})
-      .finally(() => runs.delete(id));
+      .then(() => void runs.delete(id));
+    runs.set(id, run);
   }
 
   function bulkHasChanged(c: PageContext, state: Bulk['state']): Promise<Response> {

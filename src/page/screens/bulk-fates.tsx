@@ -96,7 +96,7 @@ interface Count {
   underWay: Promise<void> | null;
 }
 
-interface CountedOutcome {
+export interface CountedOutcome {
   /** `null` before the first thousand events were counted */
   readonly outcome: BulkOutcome | null;
   readonly isWhole: boolean;

@@ -2,7 +2,7 @@ import type { Act, ActResult, Bulk, BulkEvent } from '../../inbox/operator/acts.
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { actingInWords, againInWords, forecast, handlingInWords, timeLeft } from '../../ops/bulk-forecast.ts';
-import { bulkEvents, outcomeAtFirst, getBulk, USUAL_RATE, listBulks } from '../../ops/bulks.ts';
+import { bulkEvents, FASTEST_RATE, outcomeAtFirst, getBulk, USUAL_RATE, listBulks } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
 import { lanesOf } from '../../ops/pauses.ts';
 import { ACT_WORDS, doneOf, sentenceOf, stateInWords } from '../../ops/words/act-words.ts';
@@ -16,7 +16,7 @@ import { pageBefore, pageLinks } from '../parts/list-query.tsx';
 import { type Column, DataTable, Facts, Panel, type FactList, Notice, State } from '../parts/list-table.tsx';
 import { AtEndpoint, NO_REASON, Reason, Shortened, ShortTime, StoredText, Time } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { countedOutcome, outcomeInShort, outcomePanel } from './bulk-fates.tsx';
+import { countedOutcome, type CountedOutcome, outcomeInShort, outcomePanel } from './bulk-fates.tsx';
 import { heldUpWarning } from '../parts/waiting.tsx';
 import { ActForm, ReasonField } from '../parts/form-fields.tsx';
 
@@ -54,6 +54,7 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
           </p>
         )}
         {isPreview ? await previewPanel(bulk, visit) : hasEnded(bulk) || (await progressPanel(bulk, visit))}
+        {hasEnded(bulk) && awaitsHandlers(bulk, counted) && (await heldUpWarning(visit, lanesOf(bulk)))}
         {counted !== null && outcomePanel(bulk, counted, base, now)}
         {isPreview && (await samplesPanel(bulk, visit))}
         {bulk.startedAt !== null && hasEnded(bulk) && (await skippedPanel(bulk, visit))}
@@ -63,6 +64,11 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
       </div>
     ),
   };
+}
+
+function awaitsHandlers({ act }: Bulk, counted: CountedOutcome | null): boolean {
+  const { waiting = 0, retrying = 0 } = counted?.outcome?.counts ?? {};
+  return act !== 'discard' && waiting + retrying > 0;
 }
 
 function begunNotice({ state }: Bulk, base: string) {
@@ -81,7 +87,7 @@ function begunNotice({ state }: Bulk, base: string) {
 }
 
 async function factsOf(bulk: Bulk, visit: Visit): Promise<FactList> {
-  const { act, actor, reason, force, state, createdAt, startedAt, endedAt } = bulk;
+  const { act, actor, reason, force, state, ratePerSecond, createdAt, startedAt, endedAt } = bulk;
   const cause = await causeOf(bulk, visit);
   const time = (name: string, at: Date | null) => at !== null && ([name, <Time at={at} now={visit.now} />] as const);
   return [
@@ -96,6 +102,7 @@ async function factsOf(bulk: Bulk, visit: Visit): Promise<FactList> {
     act === 'rerun' && ['processed events', force ? 'also rerun' : 'not rerun'],
     ['by', <StoredText text={actor} />],
     ['reason', <Reason reason={reason} atMost={1_000} />],
+    ratePerSecond !== null && ['events per second', ratePerSecond === Infinity ? 'no limit' : number(ratePerSecond)],
     time('previewed', createdAt),
     time('began', startedAt),
     time(state === 'cancelled' ? 'cancelled' : 'ended', endedAt),
@@ -212,9 +219,7 @@ async function samplesPanel(bulk: Bulk, visit: Visit) {
           [
             'Last error',
             ({ event: { lastError } }) =>
-              lastError === null ? (
-                <span class="muted">–</span>
-              ) : (
+              lastError !== null && (
                 <span class="line" title={oneLine(causeOfRetry(lastError), 500)}>
                   <StoredText text={causeOfRetry(lastError)} atMost={240} />
                 </span>
@@ -349,7 +354,7 @@ function runForm(bulk: Bulk, visit: Visit) {
           hasFocus={isPreview && !isBegun(visit.url)}
         />{' '}
         <label>
-          Events per second <input type="number" name="rate" min="1" max="100000" value={String(USUAL_RATE)} required />
+          Events per second <input type="number" name="rate" min="1" max={FASTEST_RATE} value={rateOf(bulk)} required />
         </label>{' '}
         <button type="submit" class={bulk.act === 'discard' ? 'danger' : 'primary'}>
           <Icon name={bulk.act === 'discard' ? 'discard' : 'play'} />
@@ -358,6 +363,10 @@ function runForm(bulk: Bulk, visit: Visit) {
       </ActForm>
     </div>
   );
+}
+
+function rateOf({ ratePerSecond }: Bulk): number {
+  return Math.min(Math.max(1, Math.round(ratePerSecond ?? USUAL_RATE)), FASTEST_RATE);
 }
 
 function cancelForm(bulk: Bulk, visit: Visit, words: 'Cancel' | 'Cancel the rest') {

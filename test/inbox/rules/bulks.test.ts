@@ -32,6 +32,7 @@ const previewed: StoredBulk = {
   breakdown: nothing,
   worked: 0,
   counts: {},
+  ratePerSecond: null,
   ranMs: 0,
   audit: null,
   heartbeat: null,

@@ -279,6 +279,17 @@ describe('all that match', () => {
     await eventually(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'));
   });
 
+  test('that are paused go on at the rate given then, although their run has not noticed the pause', async () => {
+    const { inbox, post } = openedPage();
+    await handled(inbox, FAILED, ...['evt_1', 'evt_2', 'evt_3'].map((id) => orderEvent(id)));
+    await post('/bulks', { act: 'rerun' });
+    await post('/bulks/1/run', { rate: '1' });
+    await eventually(async () => expect((await getBulk(inbox, 1))?.worked).toBe(1));
+    await post('/bulks/1/pause');
+    await post('/bulks/1/run', { rate: '900' });
+    await eventually(async () => expect(await getBulk(inbox, 1)).toMatchObject({ state: 'done', ratePerSecond: 900 }));
+  });
+
   test('go on when the inbox fails in between, for whoever resumes them', async () => {
     const { inbox, post } = openedPage();
     await handled(inbox, FAILED, orderEvent('evt_1'));

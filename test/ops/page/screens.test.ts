@@ -462,7 +462,7 @@ describe('Bulk actions', () => {
           endpoints: { default: 10 },
         },
       },
-      'Discarded 10 events: 10 order.ready; 8 dead (5 failed, 3 crashed) and 2 pending.',
+      'Discarded 10 events: 10 order.ready; 8 were dead (5 failed, 3 crashed) and 2 were pending.',
     ],
     [
       {
@@ -475,7 +475,7 @@ describe('Bulk actions', () => {
           endpoints: { live: 21, test: 7 },
         },
       },
-      'Rerunning 28 events: 7 a, 6 b, 5 c, 4 d, 3 e and 3 of 2 other types; all ignored; 21 at live and 7 at test.',
+      'Rerunning 28 events: 7 a, 6 b, 5 c, 4 d, 3 e and 3 of 2 other types; all were ignored; 21 at live and 7 at test.',
     ],
     [
       { breakdown: { types: { a: 128 }, states: { dead: 128 }, deadReasons: {}, endpoints: { test: 128 } } },

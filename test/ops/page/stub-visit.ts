@@ -147,6 +147,7 @@ export function bulkOf(parts: Partial<StoredBulk> = {}): StoredBulk {
     },
     worked: 0,
     counts: {},
+    ratePerSecond: null,
     ranMs: 0,
     audit: null,
     ...parts,

@@ -252,8 +252,10 @@ function threadedOperations(
     // The application's entity rule runs where its code runs.
     act: (act, keys, by, { entity, ...options }) =>
       isOwn(entity) ? here.act(act, keys, by, { entity, ...options }) : threaded.act(act, keys, by, options),
-    advanceBulk: (id, limit, by, { entity }) =>
-      isOwn(entity) ? here.advanceBulk(id, limit, by, { entity }) : threaded.advanceBulk(id, limit, by, {}),
+    advanceBulk: (id, limit, by, { entity, ...options }) =>
+      isOwn(entity)
+        ? here.advanceBulk(id, limit, by, { entity, ...options })
+        : threaded.advanceBulk(id, limit, by, options),
     exportPages(filter) {
       // Read now: later events are not exported.
       const end = newest() + 1;
