@@ -67,7 +67,11 @@ it('a range can be typed, is kept if it cannot be read, and is in the time of th
   const within = page.locator('#within');
   await expect.poll(() => within.innerText()).toMatch(/ 09:00:00.* 11:00:00/);
   expect(await within.locator('time').first().getAttribute('datetime')).toMatch(/T00:00:00/);
-  await expect.poll(() => page.locator('#outcomes .axis text').first().textContent()).toBe('09:00');
+  await ada.open('?range=24h');
+  const tick = page.locator('#outcomes .axis text', { hasText: ':' }).first();
+  const at = new Date((await tick.getAttribute('data-at')) ?? '');
+  const inTokyo = at.toLocaleTimeString('en-GB', { timeZone: 'Asia/Tokyo', hour: '2-digit', minute: '2-digit' });
+  await expect.poll(() => tick.textContent()).toBe(inTokyo);
 });
 
 it('without a connection the page is grey and says since when; what was typed outlives an error', async () => {

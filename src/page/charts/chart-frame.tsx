@@ -107,8 +107,8 @@ const TICKS_MS = [
   ...[1, 2, 5, 7, 14, 30, 60, 90].map((days) => days * DAY_MS),
 ];
 const MOST_TICKS = 7;
-/** Beside an edge, a centred label would overflow the chart. */
-const EDGE = 0.05;
+/** Where a centred label would stand out of a narrow chart at the right; the left has a margin. */
+const RIGHT_EDGE = 0.9;
 
 export function timeAxis({ steps, stepMs, now }: Span, baseLine: number) {
   const first = (steps[0]?.at ?? now).getTime();
@@ -122,7 +122,7 @@ export function timeAxis({ steps, stepMs, now }: Span, baseLine: number) {
       {ticks.map((tick, n) => {
         const part = (tick - first) / length;
         const x = across(part, 1);
-        const anchor = part < EDGE ? 'start' : part > 1 - EDGE ? 'end' : 'middle';
+        const anchor = part > RIGHT_EDGE ? 'end' : 'middle';
         return (
           <>
             <line x1={x} x2={x} y1={baseLine} y2={baseLine + 4} />
@@ -143,13 +143,19 @@ export function timeAxis({ steps, stepMs, now }: Span, baseLine: number) {
   );
 }
 
-export function level(y: number, label: string, mark = false) {
+/** Its label stands in the margin, where no bar is. */
+export function level(y: number, label: string, mark?: string) {
   return (
-    <g class={mark ? 'level mark' : 'level'}>
+    <g class={mark === undefined ? 'level' : 'level mark'}>
       <line x1="0" x2="100%" y1={y} y2={y} />
-      <text x="2" y={y - 3}>
+      <text x="-8" y={y + 4} text-anchor="end">
         {label}
       </text>
+      {mark !== undefined && (
+        <text x="2" y={y - 4}>
+          {mark}
+        </text>
+      )}
     </g>
   );
 }

@@ -63,7 +63,7 @@ export function LatencyChart({ total, ...span }: Span & { readonly total: Stats[
     >
       {PERCENTILES.map((percentile) => latencyLine(percentile, span))}
       {[10, 100, 1_000].map((ms) => level(latencyY(ms), latency(ms)))}
-      {level(latencyY(DEADLINE_MS), '10 s: the service times out', true)}
+      {level(latencyY(DEADLINE_MS), '10 s', 'the service times out')}
       {timeAxis(span, BASE_LINE)}
     </ChartFigure>
   );

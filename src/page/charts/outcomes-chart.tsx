@@ -35,6 +35,10 @@ interface PlacedPlot extends Plot {
   readonly top: number;
 }
 
+export function hasOutcomes(steps: readonly StatsStep[]): boolean {
+  return steps.some((step) => OUTCOMES.some((outcome) => step[outcome] > 0) || step.answerMs.count > 0);
+}
+
 interface Outcomes extends Span {
   readonly base: string;
   readonly marks: readonly Mark[];
@@ -88,7 +92,10 @@ export function OutcomesChart({ base, marks, ...span }: Outcomes) {
       {/* After the marks, so that they pass behind these labels. */}
       {plots.map(({ baseLine, height, top, name }) => (
         <>
-          {level(baseLine - height, `${number(top)} ${name}`)}
+          <text class="plot" x="0" y={baseLine - height - 6}>
+            {name}
+          </text>
+          {level(baseLine - height, number(top))}
           {level(baseLine - height / 2, number(top / 2))}
         </>
       ))}
@@ -268,7 +275,7 @@ function markLines(marks: readonly Mark[], { steps, stepMs, now }: Span, height:
         {/* Only the newest mark has its name here, because names would overlap. */}
         {n === shown.length - 1 && (
           <text x={x} dx={part > 0.5 ? -8 : 8} y={12} text-anchor={part > 0.5 ? 'end' : 'start'}>
-            {mark.kind === 'release' ? oneLine(mark.name, 16) : 'new secret'}
+            {mark.kind === 'release' ? oneLine(mark.name, 14) : 'new secret'}
           </text>
         )}
       </g>

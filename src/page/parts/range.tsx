@@ -123,8 +123,12 @@ export function Ranges({ current, kept = {} }: RangesParts) {
         ))}
         {/* The script fills in how many minutes the visitor's clock is ahead of UTC, if they chose local times. */}
         <input type="hidden" name="zone" value="" />
+        <label class="muted" for="other-range">
+          Other
+        </label>
         <input
           type="text"
+          id="other-range"
           name={FIELD}
           value={/[tz]\//i.test(typed) ? '' : typed}
           placeholder="14:00, yesterday 9-11"

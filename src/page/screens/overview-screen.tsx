@@ -7,11 +7,11 @@ import type { Child } from 'hono/jsx';
 import { age, bounded, number, percent, plural, latency, withDead } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { LatencyChart } from '../charts/latency-chart.tsx';
-import { OutcomesChart } from '../charts/outcomes-chart.tsx';
+import { hasOutcomes, OutcomesChart } from '../charts/outcomes-chart.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { lastRange, type Range, rangeBackTo, rangeOf, Ranges } from '../parts/range.tsx';
 import { breaking, Copyable, Shortened } from '../parts/text.tsx';
-import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
+import { Notice, DataTable, type Column, Panel } from '../parts/list-table.tsx';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
 import type { Screen, Visit } from '../visit.ts';
 import { IncidentList } from './incident-list.tsx';
@@ -70,11 +70,17 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
         </section>
         <Ranges current={range} />
         {tiles(visit, figures, counts, range)}
-        <div class="answers">
-          <OutcomesChart {...span} base={visit.base} marks={compared.marks} />
-          <TypeChanges changes={compared} />
-        </div>
-        <LatencyChart {...span} total={counts.answerMs} />
+        {hasOutcomes(counts.steps) ? (
+          <>
+            <div class="answers">
+              <OutcomesChart {...span} base={visit.base} marks={compared.marks} />
+              <TypeChanges changes={compared} />
+            </div>
+            <LatencyChart {...span} total={counts.answerMs} />
+          </>
+        ) : (
+          <Notice id="no-outcomes">No delivery was received and no event was handled in this period.</Notice>
+        )}
       </div>
     ),
   };
@@ -190,7 +196,7 @@ function tiles({ base, now }: Visit, { now: standing }: Stats, counts: SpanCount
         'Waiting for a retry',
         bounded(retrying),
         eventsHref(base, { states: ['pending'], retrying: true }),
-        `of ${bounded(pending)} pending; ${bounded(processing)} being processed`,
+        `of ${bounded(pending)} pending${processing.count === 0 ? '' : `, ${bounded(processing)} processing`}`,
       )}
       {tile('dead', 'Dead now', bounded(dead), `${base}/dead`, `${number(totals.dead)} died ${inSpan}`)}
       {tile(
@@ -220,7 +226,7 @@ export function TypeChanges({
         <>
           <p id="verdict">{verdict(types)}</p>
           {/* The worst types come first, and the others are folded. */}
-          {typeTable(types.slice(0, SHOWN), `Handler runs ${spans}. Durations are upper bounds.`)}
+          {typeTable(types.slice(0, SHOWN), `Handler runs ${spans}. Durations are rounded up.`)}
           {rest > 0 && (
             <details id="other-types">
               <summary>{plural(rest, 'other type')}</summary>

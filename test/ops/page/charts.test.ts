@@ -195,7 +195,7 @@ describe('answer latency', () => {
 
   test('the line of 10 s is where 10 s are', () => {
     const mark = partMarked(drawing(html));
-    expect(textOf(mark)).toContain('10 s: the service times out');
+    expect(textOf(mark)).toContain('10 s the service times out');
     expect(
       figure(
         tagsOf(mark).find(({ name }) => name === 'line'),
