@@ -2,10 +2,12 @@ import type { Page } from 'playwright-core';
 
 /**
  * Runs in the page. Whether something is wider than its window, be it that the page scrolls sideways or that the end of it is
- * cut off, and which row of a list is as high as two windows. What scrolls by itself may be wide; and a letter with a hundred
- * marks, between which no line breaks, has to be cut.
+ * cut off, and which row of a list is as high as two windows. Menus are measured open. What scrolls by itself may be wide;
+ * and a letter with a hundred marks, between which no line breaks, has to be cut.
  */
 const FIND = String.raw`(() => {
+  const closed = [...document.querySelectorAll('details.menu:not([open])')];
+  for (const menu of closed) menu.open = true;
   const { scrollWidth, clientWidth } = document.documentElement;
   const faults = [];
   const name = (element) => {
@@ -26,6 +28,7 @@ const FIND = String.raw`(() => {
     const { height } = row.getBoundingClientRect();
     if (height > 2 * innerHeight) faults.push('a row of ' + Math.round(height) + ' px: ' + name(row));
   }
+  for (const menu of closed) menu.open = false;
   return faults;
 })()`;
 

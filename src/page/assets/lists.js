@@ -496,9 +496,11 @@ document.querySelector('#states [aria-current]')?.scrollIntoView({ block: 'neare
     });
     const none = made('p', {
       className: 'muted',
-      textContent: 'No saved views yet. This browser keeps the views that you save. To share a view, copy its address.',
+      textContent: 'No saved views yet. This browser keeps the views that you save. To share a view, copy its link.',
     });
-    sheet.replaceChildren(views.length === 0 ? none : list, form);
+    const link = made('button', { type: 'button', textContent: 'Copy link' });
+    link.dataset.copyLink = '';
+    sheet.replaceChildren(views.length === 0 ? none : list, form, link);
   }
 
   show();

@@ -13,10 +13,17 @@ const INPUTS: readonly Input[] = [
   ['id', 'Event id', 'evt_…'],
   ['merchant', 'Merchant', 'mer_7'],
   ['endpoint', 'Endpoint', 'default'],
-  ['since', 'Received since', '2h, 14:00, or 2026-01-31'],
-  ['until', 'Received before', '15m, or a time (UTC)'],
-  ['failedSince', 'Failed since', '2h, 14:00, or 2026-01-31'],
-  ['failedUntil', 'Failed before', '15m, or a time (UTC)'],
+];
+
+const SPANS: readonly (readonly Input[])[] = [
+  [
+    ['since', 'Received since', '2h, 14:00, or 2026-01-31'],
+    ['until', 'Received before', '15m, or a time (UTC)'],
+  ],
+  [
+    ['failedSince', 'Failed since', '2h, 14:00, or 2026-01-31'],
+    ['failedUntil', 'Failed before', '15m, or a time (UTC)'],
+  ],
 ];
 
 const ANSWERS = [
@@ -34,7 +41,7 @@ const CHOICES = [
 ] as const;
 
 /** The first value of these can be changed; the form keeps the others as they are. */
-const ONCE = new Set<string>([...INPUTS, ...CHOICES].map(([name]) => name));
+const ONCE = new Set<string>([...INPUTS, ...SPANS.flat(), ...CHOICES].map(([name]) => name));
 const REPEATED = new Set(['type', 'body']);
 
 /** The search box without its syntax. */
@@ -42,6 +49,9 @@ export function filterForm(visit: Visit, fields: readonly (readonly [name: strin
   const first = new Map(fields.filter(([name]) => ONCE.has(name)).toReversed());
   const kept = fields.filter(([name, value]) => !REPEATED.has(name) && first.get(name) !== value);
   const all = (name: string): readonly string[] => fields.flatMap(([other, value]) => (other === name ? value : []));
+  const input = ([name, label, hint]: Input) => (
+    <Field label={label} name={name} value={first.get(name) ?? ''} placeholder={hint} {...TEXT} />
+  );
   return (
     <details class="menu" id="filtering">
       <summary>
@@ -64,8 +74,9 @@ export function filterForm(visit: Visit, fields: readonly (readonly [name: strin
           {[...all('type'), ''].map((type, n) => (
             <Field label={n === 0 ? 'Type' : 'or type'} name="type" value={type} list="types" {...TEXT} />
           ))}
-          {INPUTS.map(([name, label, hint]) => (
-            <Field label={label} name={name} value={first.get(name) ?? ''} placeholder={hint} {...TEXT} />
+          {INPUTS.map(input)}
+          {SPANS.map((span) => (
+            <div class="pair">{span.map(input)}</div>
           ))}
           {[...all('body'), ''].map((condition) => (
             <Field label="Body has" name="body" value={condition} placeholder="data.items[0].name=Tea" {...TEXT} />

@@ -76,10 +76,14 @@ async function linesOf(query: AuditQuery, filter: AuditFilter, visit: Visit) {
   );
 }
 
+const COUNTED: Readonly<Record<string, string>> = {
+  inProcessing: 'still being processed',
+  worked: 'acted on',
+  left: 'unchanged',
+};
+
 function countsInWords(counts: AuditLine['counts']): string {
-  const parts = Object.entries(counts).map(
-    ([what, count]) => `${number(count)} ${what === 'inProcessing' ? 'still being processed' : oneLine(what, 40)}`,
-  );
+  const parts = Object.entries(counts).map(([what, count]) => `${number(count)} ${COUNTED[what] ?? oneLine(what, 40)}`);
   return parts.length === 0 ? 'none' : parts.join(', ');
 }
 

@@ -1,7 +1,5 @@
-import type { Act } from '../../inbox/operator/acts.ts';
 import type { EventCount } from '../../inbox/operator/search.ts';
 import { type Suggestion, type TextReading, filterFor, ALSO_BEGINS, TAKEN_FOR } from '../../ops/find-by-text.ts';
-import type { ActedOn } from '../../ops/words/act-words.ts';
 import { number, percent, plural } from '../../ops/words/format.ts';
 import { filterFields, eventsHref } from '../parts/filter-fields.ts';
 import { filterForm } from '../parts/filter-form.tsx';
@@ -11,7 +9,7 @@ import { beginningQuery, furtherQuery, BackLink } from '../parts/list-query.tsx'
 import { Shortened } from '../parts/text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { EventsTable } from './events-table.tsx';
-import { actsOnAll, actsOnChosen, actedOn } from './list-acts.tsx';
+import { type ActsOnAll, actsOnAll, actsOnChosen, actsOnList } from './list-acts.tsx';
 import { givenFields, lineOf } from './search-line.ts';
 import { findListing, type Listed, type Listing } from './listing.ts';
 
@@ -72,17 +70,12 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
 }
 
 /** `null` if the page offers no action, or no event matches. */
-async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<Act, ActedOn>> | null> {
+async function actsOn(listing: Listing, visit: Visit): Promise<ActsOnAll | null> {
   const { listed, isFurther, isNoneYet } = listing;
   const isNone = listed?.events.length === 0 && listed.next === null && (!isFurther || isNoneYet);
   // The actions are outside of `#live`.
   if (listed === null || isNone || visit.visitor.role !== 'operator' || visit.liveOnly) return null;
-  const [rerun, discard, retryNow] = await Promise.all([
-    actedOn('rerun', listing, visit),
-    actedOn('discard', listing, visit),
-    actedOn('retry-now', listing, visit),
-  ]);
-  return { rerun, discard, 'retry-now': retryNow };
+  return actsOnList(listing, visit);
 }
 
 function counted(found: EventCount | null): string {

@@ -132,7 +132,7 @@ function cellsOf(event: EventSummary, wait: Wait | null, base: string, now: Date
     about: entity !== null && <EntityLink href={eventsHref(base, { endpoint, entity })} entity={entity} />,
     received: (
       <>
-        {time(receivedAt, isDated ? 'dated' : undefined)} <span class="muted">({relative(receivedAt, now)})</span>
+        {time(receivedAt, isDated ? 'dated' : undefined)} <span class="muted">{relative(receivedAt, now)}</span>
       </>
     ),
     again: (

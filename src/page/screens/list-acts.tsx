@@ -9,48 +9,53 @@ import type { Visit } from '../visit.ts';
 import type { Listed, Listing } from './listing.ts';
 import { ExportMenu } from '../parts/export-menu.tsx';
 import { ActForm } from '../parts/form-fields.tsx';
+import { Menu } from '../parts/menu.tsx';
 
-export function actsOnAll(visit: Visit, filter: EventFilter, actedOn: Readonly<Record<Act, ActedOn>>) {
+/** `again`: a rerun that includes settled events. */
+export type ActsOnAll = Readonly<Record<Act | 'again', ActedOn>>;
+
+export function actsOnAll(visit: Visit, filter: EventFilter, acts: ActsOnAll) {
   if (visit.visitor.role !== 'operator') return <></>;
   // A form cannot express an empty list of states: without the field, it would select all.
   if (filter.states?.length === 0) return <></>;
   // Retry now applies only to retrying events.
   const mayRetry = filter.retrying ?? filter.states?.includes('pending') ?? false;
-  const acts: readonly Act[] = [...(mayRetry ? (['retry-now'] as const) : []), 'rerun'];
+  const isOfAll = asksForAll(filter);
+  const form = (name: keyof ActsOnAll) => {
+    const actedOn = acts[name];
+    if (actedOn.count?.count === 0) return null;
+    const act = name === 'again' ? 'rerun' : name;
+    const label = `${actOnAll(act, actedOn, isOfAll)}…`;
+    const force = name === 'again' ? [['force', 'yes'] as const] : [];
+    return (
+      <ActForm visit={visit} to="/bulks" label={label} hidden={[['act', act], ...force, ...filterFields(filter)]}>
+        <button type="submit">{label}</button>
+      </ActForm>
+    );
+  };
+  const offersAgain = filter.retrying !== true && acts.again.states.some((state) => state !== 'dead');
+  const more = [offersAgain && form('again'), form('discard')].filter(Boolean);
   return (
     <section class="actions" id="acts" aria-label="Actions on all events in the list">
-      {acts.map((act) => bulkForm(visit, filter, act, actedOn[act]))}
+      {mayRetry && form('retry-now')}
+      {form('rerun')}
       <ExportMenu
         visit={visit}
         id="export-all"
         isMenu
-        what={asksForAll(filter) ? 'all events' : 'all matching events'}
+        what={isOfAll ? 'all events' : 'all matching events'}
         filter={filter}
       />
-      {bulkForm(visit, filter, 'discard', actedOn.discard)}
-    </section>
-  );
-}
-
-function bulkForm(visit: Visit, filter: EventFilter, act: Act, actedOn: ActedOn) {
-  const isNone = actedOn.count?.count === 0;
-  // Events that are not dead are rerun only with the box; retries run again without it.
-  const mayForce =
-    act === 'rerun' &&
-    filter.retrying !== true &&
-    requestByFilter(act, true, filter).states.some((state) => state !== 'dead');
-  if (isNone && !mayForce) return <></>;
-  const label = isNone ? 'Rerun…' : `${actOnAll(act, actedOn, asksForAll(filter))}…`;
-  return (
-    <ActForm visit={visit} to="/bulks" label={label} hidden={[['act', act], ...filterFields(filter)]}>
-      <button type="submit">{label}</button>
-      {mayForce && (
-        <label>
-          <input type="checkbox" name="force" value="yes" required={isNone} /> include ignored, discarded and processed
-          events
-        </label>
+      {more.length > 0 && (
+        <Menu id="more" icon="actions" label="More actions">
+          <ul>
+            {more.map((each) => (
+              <li>{each}</li>
+            ))}
+          </ul>
+        </Menu>
       )}
-    </ActForm>
+    </section>
   );
 }
 
@@ -82,8 +87,23 @@ export function actsOnChosen(visit: Visit, mayRetryNow: boolean, list: Child) {
 
 const SHORT = 500;
 
-export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, visit: Visit): Promise<ActedOn> {
-  const requested = requestByFilter(act, false, filter);
+export async function actsOnList(listing: Listing, visit: Visit): Promise<ActsOnAll> {
+  const [rerun, again, discard, retryNow] = await Promise.all([
+    actedOn('rerun', listing, visit),
+    actedOn('rerun', listing, visit, true),
+    actedOn('discard', listing, visit),
+    actedOn('retry-now', listing, visit),
+  ]);
+  return { rerun, again, discard, 'retry-now': retryNow };
+}
+
+async function actedOn(
+  act: Act,
+  { filter, listed, isFurther }: Listing,
+  visit: Visit,
+  force = false,
+): Promise<ActedOn> {
+  const requested = requestByFilter(act, force, filter);
   const { states } = requested;
   if (listed !== null && listed.next === null && !isFurther) {
     const events = listed.events.filter((event) => mayBeDone(requested, summaryAt(event, visit.now)));

@@ -6,7 +6,7 @@ import type { SandboxVisit } from './parts.tsx';
 /** More would take the room of the screen. */
 const MOST_CHIPS = 4;
 
-/** What stands at the top of every screen. */
+/** The top of every screen: the clock, the active faults, and what operators send. */
 export function barOf(visit: SandboxVisit) {
   const { sandbox, base, now } = visit;
   return (

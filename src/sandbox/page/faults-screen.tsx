@@ -99,7 +99,7 @@ interface KindFormParts {
   readonly fields: readonly KindField[];
 }
 
-/** Each kind has a form of its own, so a form has only the fields that its kind takes. */
+/** A form has only the fields of its kind. */
 function KindForm({ visit, to, kind, words: [title, what], fields }: KindFormParts) {
   const sent = sentInto(visit, to);
   const own = sent?.('kind')[0] === kind ? sent : undefined;

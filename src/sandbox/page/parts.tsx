@@ -136,7 +136,7 @@ export function ActButton({ says, children, ...form }: FormParts & { readonly sa
 type DialogParts = FormParts & {
   readonly id: string;
   readonly icon: IconName;
-  readonly button: string;
+  readonly button?: string;
   /** the path of the screen that it is on */
   readonly at?: string;
   readonly danger?: boolean;
@@ -144,7 +144,7 @@ type DialogParts = FormParts & {
 
 /** The button that opens a dialog, and the dialog; only operators get them. */
 export function SandboxDialog(parts: DialogParts) {
-  const { visit, id, icon, button, to, at = to, label, danger = false, children } = parts;
+  const { visit, id, icon, to, at = to, label, button = label, danger = false, children } = parts;
   if (visit.visitor.role !== 'operator') return <></>;
   const href = `${visit.base}${at}`;
   return (

@@ -125,7 +125,6 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
             at={`/webhooks/${id}`}
             to={`/webhooks/${id}/secret`}
             label="Replace the secret"
-            button="Replace the secret"
             danger
           >
             <p>{REPLACES}</p>
@@ -137,7 +136,6 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
             at={`/webhooks/${id}`}
             to={`/webhooks/${id}/delete`}
             label="Remove the endpoint"
-            button="Remove the endpoint"
             danger
           >
             <p>{REMOVES}</p>
