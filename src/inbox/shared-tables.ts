@@ -213,7 +213,7 @@ export function createSharedTables(words: TableWords): string {
       reached      ${int} NOT NULL DEFAULT 0,
       counts       ${json('counts')} DEFAULT '{}',
       audit        ${int}${refersTo('audit')},
-      -- events per second, of its latest run
+      -- events per second, of its latest run: a number as text, because it may be Infinity
       rate         ${text},
       -- how long it has run, without pauses
       ran_ms       ${int} NOT NULL DEFAULT 0,

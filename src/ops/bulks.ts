@@ -21,7 +21,7 @@ import { operationsOf } from './operations-of.ts';
 
 const PREVIEW_PAGE = 500;
 export const USUAL_RATE = 500;
-/** That the page offers. */
+/** The highest rate that the page accepts. */
 export const FASTEST_RATE = 100_000;
 const BATCH = 100;
 
@@ -141,7 +141,6 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
   if (bulk.state !== 'previewed') bulk = await operations.resumeBulk(id, by);
 
   const ratePerSecond = options.ratePerSecond ?? bulk.ratePerSecond ?? USUAL_RATE;
-  const advancing = { ratePerSecond, ...(entity !== undefined && { entity }) };
   const limit = Math.max(1, Math.floor(Math.min(BATCH, ratePerSecond)));
   let next = performance.now();
   let isOurs = false;
@@ -149,7 +148,8 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
     for (;;) {
       if (signal?.aborted) return { ...shownBulk(bulk), ...(isOurs && { stopped: 'reported' }) };
       const { worked } = bulk;
-      bulk = await operations.advanceBulk(id, limit, by, advancing);
+      const first = isOurs ? {} : { ratePerSecond };
+      bulk = await operations.advanceBulk(id, limit, by, { ...first, ...(entity !== undefined && { entity }) });
       isOurs = bulk.state === 'running';
       onProgress?.(shownBulk(bulk));
       if (!isOurs) return shownBulk(bulk);

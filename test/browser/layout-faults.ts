@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 
 /**
  * Runs in the page. Whether something is wider than its window, be it that the page scrolls sideways or that the end of it is
- * cut off, and which row of a list is as high as two windows. Menus are measured open. What scrolls by itself may be wide;
+ * cut off; which part of a toolbar is over the title; and which row of a list is as high as two windows. Menus are measured open. What scrolls by itself may be wide;
  * and a letter with a hundred marks, between which no line breaks, has to be cut.
  */
 const FIND = String.raw`(() => {
@@ -23,6 +23,14 @@ const FIND = String.raw`(() => {
   });
   if (scrollWidth > clientWidth || beyond.length > 0) {
     faults.push(scrollWidth + ' px wide in ' + clientWidth + ': ' + beyond.slice(0, 8).map(name).join(' '));
+  }
+  const title = document.createRange();
+  title.selectNodeContents(document.querySelector('main h1') ?? document.body);
+  const over = title.getBoundingClientRect();
+  for (const part of document.querySelectorAll('main h1 ~ .toolbar > *, main h1 ~ #live > .toolbar > *')) {
+    const { left, right, top, bottom, width } = part.getBoundingClientRect();
+    const apart = width === 0 || right <= over.left || left >= over.right || bottom <= over.top || top >= over.bottom;
+    if (!apart) faults.push('over the title: ' + name(part));
   }
   for (const row of document.querySelectorAll('table.list tbody tr')) {
     const { height } = row.getBoundingClientRect();

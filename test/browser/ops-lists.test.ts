@@ -88,3 +88,12 @@ it('names the event that another waits behind with its end, as two of an order b
   const oldest = await ada.page.locator('#tile-oldest-pending').innerText();
   expect(oldest).toMatch(/^evt_\w+(?:…\w*)?X1$/m);
 });
+
+it.each([1280, 800, 390])('at %i px, the actions on selected events are in sight at once', async (width) => {
+  await using ada = await visitor(browser, site, { viewport: { width, height: 500 } });
+  await ada.open('/events');
+  const { page } = ada;
+  await page.locator('td[data-col=choose] input').first().check();
+  const box = await page.locator('#chosen').boundingBox();
+  expect(box === null ? null : box.y + box.height).toBeLessThanOrEqual(500);
+});

@@ -515,7 +515,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
       ]);
     });
 
-    it('goes on at the rate of its last run', async () => {
+    it('resumes at the rate of its last run', async () => {
       await plant(ids(20));
       const id = await previewed();
       const control = new AbortController();

@@ -127,10 +127,6 @@ export interface Bulk {
   readonly stopped: 'reported' | 'silent' | null;
 }
 
-export interface AdvanceOptions extends Pick<ActOptions, 'entity'> {
-  readonly ratePerSecond?: number;
-}
-
 export interface StoredBulk extends Omit<Bulk, 'stopped'> {
   /** by the clock of the inbox */
   readonly heartbeat: {
@@ -178,9 +174,14 @@ export interface Acts {
   bulks(page: PageRequest): Promise<readonly StoredBulk[]>;
   /**
    * Acts on up to `limit` (at most 1,000) events without a result, oldest first, and stores the results in the same
-   * transaction. Slow work ends it early.
+   * transaction. Slow work ends it early. Stores the rate, if there is one, as that of the latest run.
    */
-  advanceBulk(id: number, limit: number, by: By, options: AdvanceOptions): Promise<StoredBulk>;
+  advanceBulk(
+    id: number,
+    limit: number,
+    by: By,
+    options: Pick<ActOptions, 'entity'> & { readonly ratePerSecond?: number },
+  ): Promise<StoredBulk>;
   /** A running bulk action acts on no more events until it is resumed. Otherwise, it stays unchanged. */
   pauseBulk(id: number, by: By): Promise<StoredBulk>;
   /** A paused or stopped bulk action is running again, with an audit line. Otherwise, it stays unchanged. */

@@ -22,15 +22,7 @@ import {
   type WorkedEvent,
 } from '../rules/bulks.ts';
 import { actOn } from './acts-on-events.ts';
-import {
-  authorOf,
-  type ActResult,
-  type Acts,
-  type AdvanceOptions,
-  type Author,
-  type Bulk,
-  type StoredBulk,
-} from './acts.ts';
+import { authorOf, type ActResult, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
 import { actedEvents, addLine, recountedLine } from './audit.ts';
 import { assertFilter, filterTimes, pageBounds, type EventFilter } from './search.ts';
 import {
@@ -238,7 +230,7 @@ export function bulks(tables: OperatorTables): Omit<Acts, 'act'> {
     id: number,
     limit: number,
     author: Author,
-    { entity, ratePerSecond }: AdvanceOptions,
+    { entity, ratePerSecond }: Parameters<Acts['advanceBulk']>[3],
   ): Promise<BulkStep> {
     const slice = tx.timeSlice();
     const held = await tx.rows(heldBulk(dialect, id));

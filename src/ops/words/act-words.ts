@@ -68,7 +68,7 @@ const EITHER = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 export function actOnAll(act: Act, { states, count }: ActedOn, isOfAll: boolean): string {
   const verb = { rerun: 'Rerun', discard: 'Discard', 'retry-now': 'Retry' }[act];
   const now = act === 'retry-now' ? ' now' : '';
-  const which = EITHER.format(states);
+  const which = act === 'retry-now' ? 'retrying' : EITHER.format(states);
   if (count === null) return `${verb} all ${which} events${isOfAll ? '' : ' that match'}${now}`;
   if (count.more) return `${verb} more than ${number(count.count)} ${which} events${now}`;
   return `${verb} ${count.count === 1 ? `this ${which} event` : `these ${number(count.count)} ${which} events`}${now}`;

@@ -99,8 +99,8 @@ export function actRoutes(shell: Shell): void {
     if (hasEnded(bulk)) return c.redirect(href, 303);
     // Otherwise another operator is running it, at their rate.
     if (bulk.state !== 'running' || bulk.stopped !== null) {
-      // A paused run ends within a second.
-      if (bulk.state === 'paused') await runs.get(id);
+      // The run sleeps until its next batch is due, and has not noticed the pause yet.
+      if (bulk.state === 'paused') await runs.get(id)?.end();
       // Otherwise the next screen would call it stopped.
       if (bulk.stopped !== null)
         await operationsOf(inbox)
@@ -131,15 +131,21 @@ export function actRoutes(shell: Shell): void {
     return shell.goTo(c, `/bulks/${id}`, 'cancelled');
   });
 
-  const runs = new Map<number, Promise<void>>();
+  const runs = new Map<number, { readonly end: () => Promise<void> }>();
 
   /** The inbox has its progress, and an operator can resume a run that has stopped. */
   function begin(id: number, by: By, rate: Pick<RunBulkOptions, 'ratePerSecond'>): void {
     if (runs.has(id)) return;
-    const run = runBulk(inbox, id, by, { ...naming, ...rate })
+    const control = new AbortController();
+    const run = runBulk(inbox, id, by, { ...naming, ...rate, signal: control.signal })
       .catch(() => {})
       .then(() => void runs.delete(id));
-    runs.set(id, run);
+    runs.set(id, {
+      end() {
+        control.abort();
+        return run;
+      },
+    });
   }
 
   function bulkHasChanged(c: PageContext, state: Bulk['state']): Promise<Response> {

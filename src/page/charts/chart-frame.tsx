@@ -107,7 +107,7 @@ const TICKS_MS = [
   ...[1, 2, 5, 7, 14, 30, 60, 90].map((days) => days * DAY_MS),
 ];
 const MOST_TICKS = 7;
-/** Where a centred label would stand out of a narrow chart at the right; the left has a margin. */
+/** Beyond this, a centred label would overflow a narrow chart at the right. The left has a margin. */
 const RIGHT_EDGE = 0.9;
 
 export function timeAxis({ steps, stepMs, now }: Span, baseLine: number) {
@@ -143,7 +143,7 @@ export function timeAxis({ steps, stepMs, now }: Span, baseLine: number) {
   );
 }
 
-/** Its label stands in the margin, where no bar is. */
+/** Its label is in the margin, where no bar hides it. */
 export function level(y: number, label: string, mark?: string) {
   return (
     <g class={mark === undefined ? 'level' : 'level mark'}>

@@ -15,7 +15,7 @@ export function Menu({ id, icon, label, words, children }: MenuParts) {
     <details class={words === undefined ? 'menu plain' : 'menu'} id={id}>
       <summary
         aria-label={words === undefined || words !== label ? label : undefined}
-        title={words === undefined ? 'Actions' : undefined}
+        title={words === undefined ? label : undefined}
       >
         <Icon name={icon} />
         {words}

@@ -78,8 +78,8 @@ async function linesOf(query: AuditQuery, filter: AuditFilter, visit: Visit) {
 
 const COUNTED: Readonly<Record<string, string>> = {
   inProcessing: 'still being processed',
-  worked: 'acted on',
-  left: 'unchanged',
+  worked: 'finished',
+  left: 'remaining',
 };
 
 function countsInWords(counts: AuditLine['counts']): string {

@@ -102,7 +102,7 @@ async function factsOf(bulk: Bulk, visit: Visit): Promise<FactList> {
     act === 'rerun' && ['processed events', force ? 'also rerun' : 'not rerun'],
     ['by', <StoredText text={actor} />],
     ['reason', <Reason reason={reason} atMost={1_000} />],
-    ratePerSecond !== null && ['events per second', ratePerSecond === Infinity ? 'no limit' : number(ratePerSecond)],
+    ratePerSecond !== null && ['events per second', ratePerSecond === Infinity ? 'no limit' : String(ratePerSecond)],
     time('previewed', createdAt),
     time('began', startedAt),
     time(state === 'cancelled' ? 'cancelled' : 'ended', endedAt),

@@ -33,7 +33,7 @@ export function actsOnAll(visit: Visit, filter: EventFilter, acts: ActsOnAll) {
       </ActForm>
     );
   };
-  const offersAgain = filter.retrying !== true && acts.again.states.some((state) => state !== 'dead');
+  const offersAgain = acts.again.states.some((state) => !acts.rerun.states.includes(state));
   const more = [offersAgain && form('again'), form('discard')].filter(Boolean);
   return (
     <section class="actions" id="acts" aria-label="Actions on all events in the list">
@@ -104,22 +104,24 @@ async function actedOn(
   force = false,
 ): Promise<ActedOn> {
   const requested = requestByFilter(act, force, filter);
-  const { states } = requested;
+  const states = requested.states.filter((state) => state === 'pending' || filter.retrying !== true);
   if (listed !== null && listed.next === null && !isFurther) {
     const events = listed.events.filter((event) => mayBeDone(requested, summaryAt(event, visit.now)));
     const found = states.filter((state) => events.some((event) => event.state === state));
     return { states: found, count: { count: events.length, more: false } };
   }
   if (states.length === 0) return { states, count: { count: 0, more: false } };
-  // No filter excludes retries that are due already, or events without a body. Bodies are read once, for the list.
-  const isUncountable = act === 'retry-now' || (act === 'rerun' && states.some((state) => state !== 'dead'));
+  // No filter excludes events without a body. Bodies are read once, for the list.
+  const isUncountable = act === 'rerun' && states.some((state) => state !== 'dead');
   if (isUncountable || (filter.body ?? filter.bodyText) !== undefined) return { states, count: null };
   const acted = withBodies(act, searchedFor(requested, filter));
   const counted = isSame(acted, filter) ? listed?.count : null;
   // A long list is counted only as far as an index can, so that the page does not wait.
   const request = { examined: isShort(listed) ? SHORT : 0 };
   const { count, more, cut } = counted ?? (await operationsOf(visit.operated.inbox).countFound(acted, request));
-  return { states, count: cut ? null : { count, more } };
+  // No filter excludes retries that are due already.
+  const isKnown = !cut && (act !== 'retry-now' || count === 0);
+  return { states, count: isKnown ? { count, more } : null };
 }
 
 function isShort(listed: Listed | null): boolean {

@@ -162,11 +162,7 @@ function importPanel(visit: Visit) {
         <code>{copyingCommand('import', visit.named)}</code>. {LOSES.import}
       </p>
       <ActForm visit={visit} to="/maintenance/import" label="Import" enctype="multipart/form-data" byButton>
-        <p>
-          <label>
-            File <input type="file" name="file" accept=".ndjson,.jsonl,application/x-ndjson" required />
-          </label>
-        </p>
+        <Field label="File" type="file" name="file" accept=".ndjson,.jsonl,application/x-ndjson" required />
         <p>
           <label>
             <input type="checkbox" name="trusted" value="yes" /> Trust the signatures and entities in the file. Select

@@ -279,15 +279,16 @@ describe('all that match', () => {
     await eventually(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'));
   });
 
-  test('that are paused go on at the rate given then, although their run has not noticed the pause', async () => {
+  test('that are paused resume at once at the new rate, although their run sleeps until its next batch', async () => {
     const { inbox, post } = openedPage();
-    await handled(inbox, FAILED, ...['evt_1', 'evt_2', 'evt_3'].map((id) => orderEvent(id)));
+    await handled(inbox, FAILED, ...Array.from({ length: 100 }, (_, n) => orderEvent(`evt_${n}`)));
     await post('/bulks', { act: 'rerun' });
     await post('/bulks/1/run', { rate: '1' });
     await eventually(async () => expect((await getBulk(inbox, 1))?.worked).toBe(1));
     await post('/bulks/1/pause');
     await post('/bulks/1/run', { rate: '900' });
     await eventually(async () => expect(await getBulk(inbox, 1)).toMatchObject({ state: 'done', ratePerSecond: 900 }));
+    expect((await auditLines(inbox)).lines.map(({ act }) => act)).toEqual(['resume', 'pause', 'rerun']);
   });
 
   test('go on when the inbox fails in between, for whoever resumes them', async () => {

@@ -5,9 +5,10 @@ import type { Operations } from '../../../src/inbox/contract.ts';
 import { eventsScreen } from '../../../src/page/screens/events-screen.tsx';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { bury, FAILED, handleAgain, handled, RETRY } from '../events-in-states.ts';
+import { discardEvents, getBulk } from '../../../src/ops/index.ts';
+import { bury, FAILED, handleAgain, handled, key, RETRY } from '../events-in-states.ts';
 import { leadsTo, openedPage, signedIn, VIC } from './opened-page.ts';
-import { partOf, tagsOf, textOf, textIn, countOf } from './read-html.ts';
+import { partOf, tagsOf, textOf, textIn, countOf, inputsIn } from './read-html.ts';
 import { htmlOf, stubVisit, summary } from './stub-visit.ts';
 
 function rowsIn(html: string): readonly string[] {
@@ -281,6 +282,49 @@ describe('what can be done with all that match', () => {
     expect(await offered('?error=nothing+has+this')).not.toContain('Discard');
   });
 
+  test.for([
+    ['', ['Rerun 2', 'Rerun 7', 'Discard 6']],
+    ['state=dead', ['Rerun 2', 'Discard 2']],
+    ['state=processed', ['Rerun 4']],
+    ['state=discarded', ['Rerun 1']],
+    ['state=discarded&state=dead&state=processed', ['Rerun 3', 'Rerun 7', 'Discard 2']],
+    ['state=pending', ['Retry 1', 'Discard 4']],
+    ['retrying=yes', ['Retry 1', 'Discard 2']],
+    ['retrying=no', ['Rerun 2', 'Rerun 7', 'Discard 4']],
+    ['bodyText=ord_due', ['Discard 1']],
+  ] as const)('with "%s" is what each button says', async ([query, said]) => {
+    const { inbox, html, post } = openedPage();
+    const ids = (name: string, count: number) => Array.from({ length: count }, (_, n) => orderEvent(`${name}_${n}`));
+    const inAnHour = { ...RETRY, dueAt: Date.now() + 3_600_000 };
+    await handled(inbox, FAILED, ...ids('dead', 2), orderEvent('discarded'));
+    await discardEvents(inbox, [key('discarded')], { actor: 'ada' });
+    await handled(inbox, { outcome: 'processed' }, ...ids('processed', 4));
+    await store(inbox, ...ids('pending', 2));
+    await handled(inbox, RETRY, orderEvent('due', { order: 'ord_due' }));
+    await handled(inbox, inAnHour, orderEvent('later'));
+    const acts = partOf(await html(`/events?${query}`), 'acts');
+    const previews: string[] = [];
+    for (const [form] of acts.matchAll(/<form.*?<\/form>/gs)) {
+      const [, verb = '', count = ''] = /^(\w+) (?:these (\d+)|this)/.exec(textOf(form)) ?? [];
+      const fields = Map.groupBy(inputsIn(form), ([name]) => name);
+      const given = Object.fromEntries([...fields].map(([name, values]) => [name, values.map(([, value]) => value)]));
+      const id = Number(/\d+$/.exec(leadsTo(await post('/bulks', given)))?.[0]);
+      const total = (await getBulk(inbox, id))?.total;
+      expect(total, textOf(form)).toBe(count === '' ? 1 : Number(count));
+      previews.push(`${verb} ${total}`);
+    }
+    expect(previews).toEqual(said);
+  });
+
+  test('offers no retry now of a long list in which nothing is retried', async () => {
+    const { inbox, says } = openedPage();
+    await store(inbox, ...Array.from({ length: 60 }, (_, n) => orderEvent(`evt_${n}`)));
+    expect(await says('/events?state=pending', 'acts')).toMatch(/^Export .* Discard these 60 pending events…$/);
+    await handled(inbox, RETRY, orderEvent('retrying'));
+    expect(await says('/events?state=pending', 'acts')).toMatch(/^Retry all retrying events that match now… Export/);
+    expect(await says('/events?retrying=yes', 'acts')).not.toContain('Rerun');
+  });
+
   test('counts no dead event without a body for a rerun, as its preview takes none', async () => {
     const { inbox, file, post, says } = openedPage();
     const ids = Array.from({ length: 60 }, (_, n) => `evt_${n}`);
@@ -323,7 +367,7 @@ describe('what can be done with all that match', () => {
     };
     // What is due by now is not retried now, and no count tells it apart.
     expect(await acts({ count: 60, more: false, cut: false }, 'retrying=yes')).toContain(
-      'Retry all pending events that match now…',
+      'Retry all retrying events that match now…',
     );
     expect(await acts({ count: 60, more: false, cut: false }, 'body=data.a%3D1')).toMatch(
       /^Rerun all dead events that match… .* Discard all dead or pending events that match…/,

@@ -85,3 +85,24 @@ test('a bar of what died or failed leads to as many events as it counts', async 
     expect(list.match(/data-event=/g)).toHaveLength(Number(count));
   }
 });
+
+test('a period in which nothing happened has a sentence instead of charts', async () => {
+  const { inbox, html } = openedPage();
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const now = Date.now();
+  const event = orderEvent('evt_1', { receivedAt: now });
+  await store(inbox, event);
+  const claimed = await inbox.claimOne(event, { ...ANY, now });
+  if (typeof claimed === 'string') throw new Error(claimed);
+  await inbox.settle(claimed.lease, { outcome: 'processed' }, now);
+  for (const [hours, isQuiet] of [
+    [0, false],
+    [3, true],
+  ] as const) {
+    vi.setSystemTime(now + hours * 3_600_000);
+    const page = await html('?range=1h');
+    const shown = ['outcomes', 'latency', 'types', 'no-outcomes'].filter((id) => partOf(page, id) !== '');
+    expect(shown).toEqual(isQuiet ? ['no-outcomes'] : ['outcomes', 'latency', 'types']);
+  }
+});
