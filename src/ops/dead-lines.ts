@@ -57,7 +57,6 @@ export async function deadLines(inbox: AnyInbox, by: DeadGrouping, now = Date.no
 function lineOfGroup(group: DeadGroup, marks: readonly Mark[]): DeadLine {
   const { fingerprint, count, more, firstDeadAt, lastDeadAt, types, recent, newest } = group;
   const names = Object.entries(types).toSorted(([, one], [, other]) => other - one);
-  const ran = [firstDeadAt, lastDeadAt].map((at) => releaseAt(marks, newest.endpoint, at)?.name);
   return {
     key: fingerprint,
     name: null,
@@ -71,13 +70,23 @@ function lineOfGroup(group: DeadGroup, marks: readonly Mark[]): DeadLine {
     group,
     filter: { states: ['dead'], fingerprint },
     types: names.map(([type]) => type),
-    releases: [...new Set(ran.filter((name) => name !== undefined))],
+    releases: releasesBetween(marks, newest.endpoint, firstDeadAt, lastDeadAt),
   };
 }
 
 /** @param marks - of releases, oldest first */
 function releaseAt(marks: readonly Mark[], endpoint: string, at: Date): Mark | undefined {
-  return marks.findLast((mark) => (mark.endpoint === '*' || mark.endpoint === endpoint) && mark.at <= at);
+  return marks.findLast((mark) => isOf(mark, endpoint) && mark.at <= at);
+}
+
+function releasesBetween(marks: readonly Mark[], endpoint: string, from: Date, until: Date): readonly string[] {
+  const first = releaseAt(marks, endpoint, from);
+  const later = marks.filter((mark) => isOf(mark, endpoint) && mark.at > from && mark.at <= until);
+  return [...new Set([first, ...later].map((mark) => mark?.name ?? 'unknown'))];
+}
+
+function isOf(mark: Mark, endpoint: string): boolean {
+  return mark.endpoint === '*' || mark.endpoint === endpoint;
 }
 
 /** @param events - most recently dead first */

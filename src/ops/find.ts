@@ -41,11 +41,11 @@ export interface EventHistory {
 export type TimelineEntry =
   /** The delivery that was stored. */
   | { readonly what: 'stored'; readonly at: Date }
-  /** A redelivery. Only the last twenty have their own entry. */
+  /** A redelivery with the same body. Of all redeliveries, only the last twenty have their own entry. */
   | { readonly what: 'redelivered'; readonly at: Date }
   /** Earlier redeliveries, the first of them at this time. */
   | { readonly what: 'redeliveries'; readonly at: Date; readonly count: number }
-  /** A delivery with a different body. Only the last twenty have their own entry. */
+  /** A redelivery with a different body. Only the last twenty have their own entry. */
   | { readonly what: 'conflict'; readonly at: Date }
   | { readonly what: 'attempt'; readonly at: Date; readonly attempt: Attempt }
   /** `ctx.once` ran this step, and kept its result. */
@@ -174,14 +174,19 @@ function timelineOf(
   if (earlier > 0 && redeliveries.firstAt !== null) {
     timeline.push({ what: 'redeliveries', at: redeliveries.firstAt, count: earlier });
   }
-  for (const at of redeliveries.recent) timeline.push({ what: 'redelivered', at });
-  for (const at of conflict?.recent ?? []) timeline.push({ what: 'conflict', at });
+  const alike = redeliveries.recent.map(Number);
+  for (const at of conflict?.recent ?? []) {
+    const n = alike.indexOf(at.getTime());
+    if (n >= 0) alike.splice(n, 1);
+    timeline.push({ what: 'conflict', at });
+  }
+  for (const at of alike) timeline.push({ what: 'redelivered', at: new Date(at) });
   for (const act of acts) timeline.push({ what: 'act', at: act.at, act });
   for (const attempt of attempts) timeline.push({ what: 'attempt', at: attempt.startedAt, attempt });
   for (const { at, name, attempt } of steps) timeline.push({ what: 'step', at, name, attempt });
-  if (summary.dueAt !== null) timeline.push({ what: 'due', at: summary.dueAt });
   if (summary.settledAt !== null) timeline.push({ what: 'settled', at: summary.settledAt, state: summary.state });
-  return timeline.toSorted((one, other) => one.at.getTime() - other.at.getTime());
+  const past = timeline.toSorted((one, other) => one.at.getTime() - other.at.getTime());
+  return summary.dueAt === null ? past : [...past, { what: 'due', at: summary.dueAt }];
 }
 
 /**

@@ -195,7 +195,9 @@ export function calmText(
   now: Date,
   said: readonly Pick<Warning, 'alarm' | 'endpoint'>[],
 ): string {
-  const isSilent = said.some(({ alarm, endpoint }) => alarm === 'silent' && endpoint === null);
+  const isSilent = said.some(
+    ({ alarm, endpoint }) => (alarm === 'silent' || alarm === 'rejecting') && endpoint === null,
+  );
   const isNobodyThere =
     processors.length === 0 && said.some(({ alarm }) => alarm === 'unhandled' || alarm === 'no-processor');
   const { lastReceived, usualGapMs } = all;

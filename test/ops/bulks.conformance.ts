@@ -93,6 +93,7 @@ export const testBulks = suite((open: () => Promise<BulkStore>) => {
         },
         worked: 0,
         counts: {},
+        ratePerSecond: null,
         ranMs: 0,
         audit: null,
         stopped: null,

@@ -66,12 +66,11 @@ const EITHER = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 /** The label of a button for a whole list: `Rerun these 523 dead events`. */
 export function actOnAll(act: Act, { states, count }: ActedOn, isOfAll: boolean): string {
-  const verb = { rerun: 'Rerun', discard: 'Discard', 'retry-now': 'Retry' }[act];
-  const now = act === 'retry-now' ? ' now' : '';
+  const verb = { rerun: 'Rerun', discard: 'Discard', 'retry-now': 'Retry now:' }[act];
   const which = act === 'retry-now' ? 'retrying' : EITHER.format(states);
-  if (count === null) return `${verb} all ${which} events${isOfAll ? '' : ' that match'}${now}`;
-  if (count.more) return `${verb} more than ${number(count.count)} ${which} events${now}`;
-  return `${verb} ${count.count === 1 ? `this ${which} event` : `these ${number(count.count)} ${which} events`}${now}`;
+  if (count === null) return `${verb} all ${which} events${isOfAll ? '' : ' that match'}`;
+  if (count.more) return `${verb} more than ${number(count.count)} ${which} events`;
+  return `${verb} ${count.count === 1 ? `this ${which} event` : `these ${number(count.count)} ${which} events`}`;
 }
 
 export function doneOf({ worked, total }: Pick<Bulk, 'worked' | 'total'>): number {
@@ -101,10 +100,14 @@ const APPLIES_TO = {
 } as const satisfies Record<Bulk['act'], string>;
 
 export function sentenceOf(
-  bulk: Pick<Bulk, 'act' | 'state' | 'force' | 'total' | 'breakdown'> & Partial<Pick<Bulk, 'counts'>>,
+  bulk: Pick<Bulk, 'act' | 'state' | 'force' | 'total' | 'breakdown'> & Partial<Pick<Bulk, 'counts' | 'filter'>>,
 ): string {
-  const { act, state, total, force, counts = {} } = bulk;
+  const { act, state, total, force, counts = {}, filter } = bulk;
   const { done = 0 } = counts;
+  if (total === 0 && filter?.events !== undefined) {
+    const ask = act === 'rerun' && !force ? ' Processed events are rerun only if you include them.' : '';
+    return `None of the selected events can be ${ACT_WORDS[act].done}.${ask}`;
+  }
   if (total === 0) {
     return `No event matches the filter, so there is nothing to ${act.replace('-', ' ')}${force ? '' : APPLIES_TO[act]}.`;
   }

@@ -5,6 +5,7 @@ import { number, shortTime } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { DataTable, type Column } from '../parts/list-table.tsx';
+import { rangeQuery } from '../parts/range.tsx';
 import { StoredText, Time } from '../parts/text.tsx';
 import { across, BOTTOM, ChartFigure, keyOf, level, seriesItem, timeAxis, TOP, type Span } from './chart-frame.tsx';
 
@@ -223,7 +224,7 @@ function outcomeHref(base: string, outcome: Outcome, since: Date, stepMs: number
     case 'dead':
       return eventsHref(base, { states: ['dead'], ...failed });
     case 'rejected':
-      return `${base}/rejected`;
+      return `${base}/rejected${rangeQuery(`${since.toISOString()}/${until.toISOString()}`, {})}`;
   }
 }
 

@@ -52,7 +52,7 @@ interface ReasonParts {
 export function ReasonField({ value, isRequired = false, hasFocus = false }: ReasonParts) {
   return (
     <label>
-      Reason{' '}
+      Reason{isRequired ? '' : ' (optional)'}{' '}
       <input
         type="text"
         name="reason"

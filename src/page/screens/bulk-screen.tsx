@@ -264,6 +264,7 @@ function isOperator({ visitor }: Visit): boolean {
 async function previewPanel(bulk: Bulk, visit: Visit) {
   const { operated, now } = visit;
   const expected = await forecast(operated.inbox, bulk, now.getTime());
+  const { processed = 0 } = bulk.breakdown.states;
   const remarks = [againInWords(bulk), actingInWords(expected), handlingInWords(expected)];
   return (
     <section class="panel" id="acts" data-offers>
@@ -272,6 +273,7 @@ async function previewPanel(bulk: Bulk, visit: Visit) {
       {bulk.total > 0 && (
         <>
           {bulk.act !== 'discard' && (await heldUpWarning(visit, lanesOf(bulk)))}
+          {processed > 0 && <p class="warning">{secondRunInWords(processed)}</p>}
           <ul id="expected">
             <li>{EFFECTS[bulk.act]}</li>
             {remarks.map((remark) => remark !== null && <li>{remark}</li>)}
@@ -288,6 +290,12 @@ async function previewPanel(bulk: Bulk, visit: Visit) {
       )}
     </section>
   );
+}
+
+function secondRunInWords(processed: number): string {
+  const are = processed === 1 ? 'is' : 'are';
+  const their = processed === 1 ? 'its handler runs' : 'their handlers run';
+  return `${plural(processed, 'event')} ${are} already processed: ${their} again. Make sure that this does no harm.`;
 }
 
 const ONLY_OPERATORS = 'Only operators can run, pause or cancel a bulk action.';
@@ -356,7 +364,7 @@ function runForm(bulk: Bulk, visit: Visit) {
         <label>
           Events per second <input type="number" name="rate" min="1" max={FASTEST_RATE} value={rateOf(bulk)} required />
         </label>{' '}
-        <button type="submit" class={bulk.act === 'discard' ? 'danger' : 'primary'}>
+        <button type="submit" class={isSevere ? 'danger' : 'primary'}>
           <Icon name={bulk.act === 'discard' ? 'discard' : 'play'} />
           {isPreview ? buttonFor(bulk) : `Resume the remaining ${number(bulk.total - bulk.worked)}`}
         </button>

@@ -93,8 +93,8 @@ export async function deadEventsScreen(visit: Visit): Promise<Screen> {
             )}
             <p class="muted" id="intro">
               No handler runs for dead events unless {visitor.role === 'operator' ? 'you rerun' : 'an operator reruns'}{' '}
-              them. Errors of a group differ only in ids and numbers. Each bar counts the events that became dead in one
-              of the last 24 hours.
+              them. Errors of a group differ only in ids and numbers.{' '}
+              <span class="bars">Each bar counts the events that became dead in one of the last 24 hours.</span>
             </p>
           </>
         )}

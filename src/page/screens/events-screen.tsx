@@ -1,7 +1,7 @@
-import type { EventCount } from '../../inbox/operator/search.ts';
+import type { EventCount, EventFilter } from '../../inbox/operator/search.ts';
 import { type Suggestion, type TextReading, filterFor, ALSO_BEGINS, TAKEN_FOR } from '../../ops/find-by-text.ts';
 import { number, percent, plural } from '../../ops/words/format.ts';
-import { filterFields, eventsHref } from '../parts/filter-fields.ts';
+import { asksForAll, filterFields, eventsHref } from '../parts/filter-fields.ts';
 import { filterForm } from '../parts/filter-form.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { FilterChips, StateChips } from '../parts/query-chips.tsx';
@@ -86,19 +86,18 @@ function counted(found: EventCount | null): string {
 }
 
 function found(
-  { reading, order, isFurther, isNoneYet }: Listing,
+  { reading, filter, order, isFurther, isNoneYet }: Listing,
   { events, waits, next, suggestions }: Listed,
   visit: Visit,
 ) {
   if (events.length > 0) {
-    const mayRetryNow = events.some(({ state, failures }) => state === 'pending' && failures > 0);
     const table = { events, waits, visit, order: reading === null ? order : null };
-    return actsOnChosen(visit, mayRetryNow, <EventsTable {...table} />);
+    return actsOnChosen(visit, events, <EventsTable {...table} />);
   }
   if (next !== null) return <></>;
   return (
     <div class="notice" id="none">
-      {nothingFits(reading, suggestions, isFurther && !isNoneYet, visit.base)}
+      {nothingFits(reading, suggestions, isFurther && !isNoneYet, filter, visit.base)}
     </div>
   );
 }
@@ -163,9 +162,28 @@ function nothingFits(
   reading: TextReading | null,
   suggestions: readonly Suggestion[],
   isFurther: boolean,
+  filter: EventFilter,
   base: string,
 ) {
-  if (reading === null) return <p>{isFurther ? 'No older events found.' : 'No events found.'}</p>;
+  if (reading === null && isFurther) return <p>No older events found.</p>;
+  if (reading === null && asksForAll(filter)) {
+    return (
+      <p>
+        No event has been received yet. <a href={base === '' ? '/' : base}>First steps</a>
+      </p>
+    );
+  }
+  if (reading === null) {
+    const isPast = filter.retrying === true && (filter.failedSince ?? filter.failedUntil) !== undefined;
+    return (
+      <p>
+        {isPast
+          ? 'No event that failed in this period is still waiting for a retry.'
+          : 'No events match these filters.'}{' '}
+        <a href={`${base}/events`}>Clear filters</a>
+      </p>
+    );
+  }
   return (
     <>
       <p>

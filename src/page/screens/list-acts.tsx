@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { Act } from '../../inbox/operator/acts.ts';
-import type { EventFilter } from '../../inbox/operator/search.ts';
+import type { EventFilter, EventSummary } from '../../inbox/operator/search.ts';
 import { requestByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/decide-act.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { actOnAll, type ActedOn } from '../../ops/words/act-words.ts';
@@ -18,8 +18,6 @@ export function actsOnAll(visit: Visit, filter: EventFilter, acts: ActsOnAll) {
   if (visit.visitor.role !== 'operator') return <></>;
   // A form cannot express an empty list of states: without the field, it would select all.
   if (filter.states?.length === 0) return <></>;
-  // Retry now applies only to retrying events.
-  const mayRetry = filter.retrying ?? filter.states?.includes('pending') ?? false;
   const isOfAll = asksForAll(filter);
   const form = (name: keyof ActsOnAll) => {
     const actedOn = acts[name];
@@ -37,15 +35,9 @@ export function actsOnAll(visit: Visit, filter: EventFilter, acts: ActsOnAll) {
   const more = [offersAgain && form('again'), form('discard')].filter(Boolean);
   return (
     <section class="actions" id="acts" aria-label="Actions on all events in the list">
-      {mayRetry && form('retry-now')}
+      {form('retry-now')}
       {form('rerun')}
-      <ExportMenu
-        visit={visit}
-        id="export-all"
-        isMenu
-        what={isOfAll ? 'all events' : 'all matching events'}
-        filter={filter}
-      />
+      <ExportMenu visit={visit} id="export-all" isMenu what="" filter={filter} />
       {more.length > 0 && (
         <Menu id="more" icon="actions" label="More actions">
           <ul>
@@ -59,7 +51,7 @@ export function actsOnAll(visit: Visit, filter: EventFilter, acts: ActsOnAll) {
   );
 }
 
-export function actsOnChosen(visit: Visit, mayRetryNow: boolean, list: Child) {
+export function actsOnChosen(visit: Visit, events: readonly EventSummary[], list: Child) {
   if (visit.visitor.role !== 'operator') return <>{list}</>;
   const button = (act: Act, words: string) => (
     <button type="submit" name="act" value={act}>
@@ -74,10 +66,13 @@ export function actsOnChosen(visit: Visit, mayRetryNow: boolean, list: Child) {
           <span id="chosen-count">Selected:</span>
           {button('rerun', 'Rerun…')}
           {button('discard', 'Discard…')}
-          {mayRetryNow && button('retry-now', 'Retry now…')}
-          <label>
-            <input type="checkbox" name="force" value="yes" /> include processed events
-          </label>
+          {events.some(({ state, failures }) => state === 'pending' && failures > 0) &&
+            button('retry-now', 'Retry now…')}
+          {events.some(({ state }) => state === 'processed') && (
+            <label>
+              <input type="checkbox" name="force" value="yes" /> include processed events
+            </label>
+          )}
           <ExportMenu visit={visit} id="export-chosen" what="" isMenu />
         </div>
       </ActForm>

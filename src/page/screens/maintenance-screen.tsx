@@ -108,7 +108,7 @@ function erasePanel(visit: Visit) {
       <p>{LOSES.erase}</p>
       <ActForm visit={visit} to="/maintenance/erase" label="Preview an erasure">
         <Field
-          label="Its id, or its entity name as the Events screen shows it"
+          label="Its id, or its entity as the page of an event shows it"
           name="entity"
           maxlength={1_000}
           placeholder="order:mer_7:ord_42"
@@ -133,7 +133,7 @@ function exportPanel(visit: Visit) {
   return (
     <Panel id="export" title="Export">
       <p>
-        The file has one line of JSON per event, with the exact body, the state and the attempts. It includes
+        The exact copy has one line of JSON per event, with its body, its state and its attempts. It includes
         tombstones. {LOSES.export}
       </p>
       {visit.masks ? (

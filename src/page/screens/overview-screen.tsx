@@ -189,7 +189,7 @@ function tiles({ base, now }: Visit, { now: standing }: Stats, counts: SpanCount
         `Processed ${inSpan}`,
         number(totals.processed),
         eventsHref(base, { states: ['processed'], ...span }),
-        `and ${plural(totals.failed, 'failed attempt')}`,
+        `${number(totals.failed)} failed, to be retried`,
       )}
       {tile(
         'retrying',

@@ -9,7 +9,7 @@ import type { Screen, Visit } from '../visit.ts';
 import { DataTable, Panel } from '../parts/list-table.tsx';
 
 const SHOWN = 100;
-/** The inbox keeps this many lines; the lines of one reason may be anywhere among them. */
+/** The inbox keeps this many lines; those of a period and a reason may be anywhere among them. */
 const KEPT = 1_000;
 
 export async function rejectedScreen(visit: Visit): Promise<Screen> {
@@ -18,9 +18,12 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
   const only = visit.url.searchParams.get('reason');
   const [figures, latest] = await Promise.all([
     stats(inbox, { since: range.since, until: range.until, steps: 1 }),
-    rejectedDeliveries(inbox, only === null ? SHOWN + 1 : KEPT),
+    rejectedDeliveries(inbox, KEPT),
   ]);
-  const rejections = only === null ? latest : latest.filter(({ reason }) => reason === only);
+  const rejections = latest.filter(
+    ({ reason, firstAt, lastAt }) =>
+      (only === null || reason === only) && lastAt >= range.since && firstAt < range.until,
+  );
   return {
     title: 'Rejected',
     current: '/rejected',
@@ -45,7 +48,9 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
             )}
             {rejections.length === 0 ? (
               <p class="notice" id="none">
-                {only === null ? 'No rejected deliveries.' : 'No deliveries were rejected for this reason.'}
+                {only === null
+                  ? 'No rejected deliveries in this period.'
+                  : 'No deliveries were rejected for this reason in this period.'}
               </p>
             ) : (
               rejectionsTable(rejections, range, visit)

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/host/clock.ts';
-import { pauseType, previewBulk, runBulk } from '../../../src/ops/index.ts';
+import { acknowledgeGroup, deadGroups, pauseType, previewBulk, runBulk } from '../../../src/ops/index.ts';
 import { hostileSite } from '../hostile-site.ts';
 import { opsSite, type OpsSite } from '../ops-site.ts';
 import { manyTypes, OWN_TYPES } from './many-types.ts';
@@ -20,7 +20,11 @@ const BY = { actor: 'grace', reason: 'the mail provider is down until noon' };
 export const NINE_INBOXES: Readonly<Record<string, () => Promise<NamedInbox>>> = {
   'an outage': () =>
     filled(
-      (site) => outageDayAndMore(site, systemClock),
+      async (site) => {
+        await outageDayAndMore(site, systemClock);
+        const [group] = await deadGroups(site.inbox);
+        await acknowledgeGroup(site.inbox, group?.fingerprint ?? '', { actor: 'grace' });
+      },
       `/events?entity=${BLOCKED_ORDER}`,
       '/events?since=nonsense',
       '/events/default/evt_day1377c',

@@ -82,7 +82,7 @@ describe('the list', () => {
     const none = await html('/events?error=x');
     expect(textIn(none, 'live')).toBe('5,000 events searched, 0 found (0% of the inbox searched). Search further');
     expect(olderIn(none)).toBe('?error=x&found=none&before=3');
-    expect(await says(`/events${olderIn(none)}`, 'none')).toBe('No events found.');
+    expect(await says(`/events${olderIn(none)}`, 'none')).toBe('No events match these filters. Clear filters');
   });
 
   test('that has nothing offers nothing to do with it', async () => {
@@ -111,11 +111,15 @@ describe('the list', () => {
   });
 
   test.for([
-    ['/events', 'No events found.'],
+    ['/events', 'No event has been received yet. First steps'],
     ['/events?before=7', 'No older events found. First page'],
-    ['/events?before=x', 'No events found.'],
-    ['/events?before=-1', 'No events found.'],
-    ['/events?before=99999999999999999999', 'No events found.'],
+    ['/events?before=x', 'No event has been received yet. First steps'],
+    ['/events?before=-1', 'No event has been received yet. First steps'],
+    ['/events?before=99999999999999999999', 'No event has been received yet. First steps'],
+    [
+      '/events?retrying=yes&failedSince=2h',
+      'No event that failed in this period is still waiting for a retry. Clear filters',
+    ],
   ] as const)('at %s: %s', async ([path, said]) => {
     const { says } = openedPage();
     expect(await says(path, 'live')).toBe(said);
@@ -188,7 +192,7 @@ describe('the filter', () => {
     const { inbox, html, says } = openedPage({ mask: ['data.id'] });
     await store(inbox, orderEvent('evt_1', { order: 'ord_K7', merchant: 'mer_K7' }));
     expect(rowsIn(await html('/events?bodyText=MER_k7'))).toEqual(['/ops/events/default/evt_1']);
-    expect(await says('/events?bodyText=ord_K7', 'none')).toBe('No events found.');
+    expect(await says('/events?bodyText=ord_K7', 'none')).toBe('No events match these filters. Clear filters');
   });
 
   test('asks the inbox for exactly what it says', async () => {
@@ -259,7 +263,7 @@ describe('what can be done with all that match', () => {
     ];
     expect(fields).toEqual([['act', 'rerun'], ...filter, ['act', 'discard'], ...filter]);
     expect(textOf(acts)).toBe(
-      'Rerun this dead event… Export all matching events… exact copy, which can be imported readable JSON ' +
+      'Rerun this dead event… Export… exact copy, which can be imported readable JSON ' +
         'CSV for a spreadsheet Discard this dead event…',
     );
     expect(acts).toMatch(/href="\/ops\/maintenance\/export\?state=dead&amp;since=[^"]*&amp;body=data\.id%3D%22%3E"/);
@@ -273,17 +277,17 @@ describe('what can be done with all that match', () => {
     await handled(inbox, { outcome: 'processed' }, ...ids('processed', 2).map((id) => orderEvent(id)));
     const offered = async (query: string) => await says(`/events${query}`, 'acts');
     expect(await offered('')).toMatch(
-      /^Rerun these 52 dead events… Export all events… .* Rerun all .* or processed events… Discard these 55 dead or pending events…$/,
+      /^Rerun these 52 dead events… Export… .* Rerun all .* or processed events… Discard these 55 dead or pending events…$/,
     );
-    expect(await offered('?state=pending')).toMatch(/^Export .* Discard these 3 pending events…$/);
-    expect(await offered('?state=processed')).toMatch(/^Export .* Rerun these 2 processed events…$/);
+    expect(await offered('?state=pending')).toMatch(/^Export… .* Discard these 3 pending events…$/);
+    expect(await offered('?state=processed')).toMatch(/^Export… .* Rerun these 2 processed events…$/);
     expect(partOf(await html('/events?state=processed'), 'acts')).toContain('name="force" value="yes"');
-    expect(await offered('?id=dead_7')).toMatch(/^Rerun this dead event… Export .* Discard this dead event…$/);
+    expect(await offered('?id=dead_7')).toMatch(/^Rerun this dead event… Export… .* Discard this dead event…$/);
     expect(await offered('?error=nothing+has+this')).not.toContain('Discard');
   });
 
   test.for([
-    ['', ['Rerun 2', 'Rerun 7', 'Discard 6']],
+    ['', ['Retry 1', 'Rerun 2', 'Rerun 7', 'Discard 6']],
     ['state=dead', ['Rerun 2', 'Discard 2']],
     ['state=processed', ['Rerun 4']],
     ['state=discarded', ['Rerun 1']],
@@ -305,7 +309,7 @@ describe('what can be done with all that match', () => {
     const acts = partOf(await html(`/events?${query}`), 'acts');
     const previews: string[] = [];
     for (const [form] of acts.matchAll(/<form.*?<\/form>/gs)) {
-      const [, verb = '', count = ''] = /^(\w+) (?:these (\d+)|this)/.exec(textOf(form)) ?? [];
+      const [, verb = '', count = ''] = /^(\w+)(?: now:)? (?:these (\d+)|this)/.exec(textOf(form)) ?? [];
       const fields = Map.groupBy(inputsIn(form), ([name]) => name);
       const given = Object.fromEntries([...fields].map(([name, values]) => [name, values.map(([, value]) => value)]));
       const id = Number(/\d+$/.exec(leadsTo(await post('/bulks', given)))?.[0]);
@@ -319,9 +323,9 @@ describe('what can be done with all that match', () => {
   test('offers no retry now of a long list in which nothing is retried', async () => {
     const { inbox, says } = openedPage();
     await store(inbox, ...Array.from({ length: 60 }, (_, n) => orderEvent(`evt_${n}`)));
-    expect(await says('/events?state=pending', 'acts')).toMatch(/^Export .* Discard these 60 pending events…$/);
+    expect(await says('/events?state=pending', 'acts')).toMatch(/^Export… .* Discard these 60 pending events…$/);
     await handled(inbox, RETRY, orderEvent('retrying'));
-    expect(await says('/events?state=pending', 'acts')).toMatch(/^Retry all retrying events that match now… Export/);
+    expect(await says('/events?state=pending', 'acts')).toMatch(/^Retry now: all retrying events that match… Export…/);
     expect(await says('/events?retrying=yes', 'acts')).not.toContain('Rerun');
   });
 
@@ -367,16 +371,16 @@ describe('what can be done with all that match', () => {
     };
     // What is due by now is not retried now, and no count tells it apart.
     expect(await acts({ count: 60, more: false, cut: false }, 'retrying=yes')).toContain(
-      'Retry all retrying events that match now…',
+      'Retry now: all retrying events that match…',
     );
     expect(await acts({ count: 60, more: false, cut: false }, 'body=data.a%3D1')).toMatch(
-      /^Rerun all dead events that match… .* Discard all dead or pending events that match…/,
+      /^Retry now: all retrying events that match… Rerun all dead events that match… .* Discard all dead or pending events that match…/,
     );
     expect(await acts({ count: 10_000, more: true, cut: false })).toMatch(
-      /^Rerun more than 10,000 dead events… .* Discard more than 10,000 dead or pending events…/,
+      /^Retry now: all retrying events that match… Rerun more than 10,000 dead events… .* Discard more than 10,000 dead or pending events…/,
     );
     expect(await acts({ count: 17, more: false, cut: true })).toMatch(
-      /^Rerun all dead events that match… .* Discard all dead or pending events that match…/,
+      /^Retry now: all retrying events that match… Rerun all dead events that match… .* Discard all dead or pending events that match…/,
     );
   });
 

@@ -67,8 +67,8 @@ test('all that a filter finds are previewed, and run', async () => {
   const { inbox, html, post, says } = openedPage();
   await handled(inbox, inMinutes(60), orderEvent('evt_1'), orderEvent('evt_2'));
   await handled(inbox, inMinutes(-1), orderEvent('evt_due'));
-  expect(await html('/events?retrying=yes')).toContain('Retry these 2 retrying events now…');
-  expect(await html('/events?state=pending')).toContain('Retry these 2 retrying events now…');
+  expect(await html('/events?retrying=yes')).toContain('Retry now: these 2 retrying events…');
+  expect(await html('/events?state=pending')).toContain('Retry now: these 2 retrying events…');
   expect(await html('/events?state=dead')).not.toContain(' now…');
   expect(await html('/events')).not.toContain('Retry all');
 

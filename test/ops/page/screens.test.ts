@@ -51,7 +51,7 @@ test.for([
   ],
   ['none', 'No event is dead. Dead events appear here, grouped by last error.', deadEventsScreen],
   ['rates', 'In the last 24 h No deliveries were rejected.', rejectedScreen],
-  ['none', 'No rejected deliveries.', rejectedScreen],
+  ['none', 'No rejected deliveries in this period.', rejectedScreen],
   [
     'none',
     'No bulk actions yet. Start one from a group on the Dead events screen, or from a filter on the Events screen.',
@@ -183,7 +183,7 @@ describe('Overview', () => {
     const html = await htmlOf(await overviewScreen(visit));
     const tiles = partOf(html, 'tiles');
     expect(textIn(tiles, 'tile-received')).toBe('Received in 24 h 30 and 10 redeliveries (25%)');
-    expect(textIn(tiles, 'tile-processed')).toBe('Processed in 24 h 28 and 1 failed attempt');
+    expect(textIn(tiles, 'tile-processed')).toBe('Processed in 24 h 28 1 failed, to be retried');
     expect(textIn(tiles, 'tile-retrying')).toContain('10,000+');
     expect(textIn(tiles, 'tile-dead')).toBe('Dead now 5 2 died in 24 h');
     expect(textIn(tiles, 'tile-oldest-pending')).toBe('Oldest pending none no event is pending');
