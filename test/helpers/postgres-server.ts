@@ -31,7 +31,10 @@ export interface ServerOptions {
   readonly onDisk?: string | undefined;
 }
 
-/** A real server on a folder of its own, in memory where there is room, unless told otherwise. */
+/**
+ * A real server on a folder of its own, in memory where there is room, unless told otherwise. The folder goes with it, so no test
+ * drops a database: that would wait for each connection of the server.
+ */
 export class PostgresServer implements AsyncDisposable {
   readonly #settings: readonly string[];
   readonly #folder: Disposable & { readonly path: string };

@@ -34,7 +34,6 @@ export function postgres(project: () => Project): void {
   beforeEach(() => shop.query('DELETE FROM confirmed_orders').then(() => {}));
   afterAll(async () => {
     await shop.end();
-    await server.query(`DROP DATABASE ${database} WITH (FORCE)`);
     await server.end();
   });
 

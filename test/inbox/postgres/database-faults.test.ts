@@ -27,7 +27,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await inbox.close();
   await pool.end();
-  await admin.query(`DROP DATABASE ${database} WITH (FORCE)`);
   await admin.end();
 });
 

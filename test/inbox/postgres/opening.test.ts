@@ -47,9 +47,6 @@ async function scratchRole(settings = ''): Promise<string> {
 async function scratchDatabase(settings = ''): Promise<string> {
   const database = schemaName();
   await pool.query(`CREATE DATABASE ${database} ${settings}`);
-  onTestFinished(async () => {
-    await pool.query(`DROP DATABASE ${database} WITH (FORCE)`);
-  });
   return database;
 }
 
