@@ -1,3 +1,4 @@
+// @module-tag long
 // @module-tag dear
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';

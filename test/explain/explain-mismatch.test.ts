@@ -1,3 +1,4 @@
+// @module-tag long
 // @module-tag repeated
 // @module-tag dear
 import { createHash, createHmac, randomBytes } from 'node:crypto';

@@ -1,3 +1,4 @@
+// @module-tag postgres
 // @module-tag dear
 /** These suites need only an inbox. */
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag postgres
 // @module-tag dear
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxesOnPostgres } from '../../helpers/postgres.ts';
