@@ -28,6 +28,10 @@ function step(n: number, parts: Partial<StatsStep> = {}): StatsStep {
   };
 }
 
+function inLink(step: StatsStep | undefined): string {
+  return step?.at.toISOString().replace('.000Z', 'Z') ?? '';
+}
+
 function measured(p50: number, p99: number, count = 10): Percentiles {
   return { count, p50, p90: p99, p99, max: p99 };
 }
@@ -136,8 +140,8 @@ describe('outcomes over time', () => {
     expect(hrefs(links(partOf(html, 'outcomes-table')))).toEqual(expect.arrayContaining(hrefs(drawn)));
     expect(hrefs(drawn)).toContainEqual(expect.stringMatching(/^\/ops\/rejected\?range=2026-\S+Z%2F2026-\S+Z$/));
     const from = new URLSearchParams({
-      since: steps[0]?.at.toISOString() ?? '',
-      until: steps[1]?.at.toISOString() ?? '',
+      since: inLink(steps[0]),
+      until: inLink(steps[1]),
     });
     expect(hrefs(drawn)).toContain(`/ops/events?${from.toString()}`);
   });
