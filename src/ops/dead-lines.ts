@@ -19,7 +19,7 @@ export interface DeadLine {
   readonly lastDeadAt: Date;
   /** most frequent first */
   readonly types: readonly string[];
-  /** the releases that ran when the first and the last of them became dead; oldest first */
+  /** the releases that ran from the first death to the last; newest first */
   readonly releases: readonly string[];
   /** the number of their different errors; `null` in a line of one error */
   readonly errors: number | null;
@@ -79,10 +79,16 @@ function releaseAt(marks: readonly Mark[], endpoint: string, at: Date): Mark | u
   return marks.findLast((mark) => isOf(mark, endpoint) && mark.at <= at);
 }
 
+/** The newest first. */
 function releasesBetween(marks: readonly Mark[], endpoint: string, from: Date, until: Date): readonly string[] {
   const first = releaseAt(marks, endpoint, from);
   const later = marks.filter((mark) => isOf(mark, endpoint) && mark.at > from && mark.at <= until);
-  return [...new Set([first, ...later].map((mark) => mark?.name ?? 'unknown'))];
+  return namesOf([first, ...later].toReversed());
+}
+
+/** Empty if no release is known. */
+function namesOf(marks: readonly (Mark | undefined)[]): readonly string[] {
+  return marks.some(Boolean) ? [...new Set(marks.map((mark) => mark?.name ?? 'unknown'))] : [];
 }
 
 function isOf(mark: Mark, endpoint: string): boolean {
@@ -108,7 +114,6 @@ export function linesOf(
     if (newest === undefined || !lastDeadAt || !firstDeadAt) return null;
     const mark = releaseOf(newest);
     const counted = addNames(sumsOf(), ...of.map(({ type }) => type ?? 'invalid'));
-    const ran = of.toReversed().flatMap((event) => releaseOf(event)?.name ?? []);
     const recent = Array.from({ length: HOURS }, () => 0);
     for (const { settledAt } of of) {
       const hour = HOURS - 1 - Math.floor((now - (settledAt?.getTime() ?? 0)) / HOUR_MS);
@@ -126,7 +131,7 @@ export function linesOf(
       name: by === 'type' ? newest.type : (mark?.name ?? null),
       filter: { states: ['dead'], ...(by === 'type' ? typeFilter(newest.type) : spanOf(mark, marks)) },
       types: [...counted].toSorted(([, one], [, other]) => other - one).map(([type]) => type),
-      releases: [...new Set(ran)],
+      releases: namesOf(of.map(releaseOf)),
       errors: new Set(of.map(({ fingerprint, lastError }) => fingerprint ?? retryPrintOf(lastError))).size,
     };
   });

@@ -169,7 +169,7 @@ function nothingFits(
   if (reading === null && asksForAll(filter)) {
     return (
       <p>
-        No event has been received yet. <a href={base === '' ? '/' : base}>First steps</a>
+        The inbox has no events. <a href={base === '' ? '/' : base}>See the overview</a>
       </p>
     );
   }

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { fingerprintOf } from '../../../src/inbox/rules/error-groups.ts';
 import { linesOf } from '../../../src/ops/dead-lines.ts';
+import { deadEventsScreen } from '../../../src/page/screens/dead-events-screen.tsx';
 import { orderEvent, orderEvents } from '../../helpers/order-event.ts';
 import { failure, FAILED, handled } from '../events-in-states.ts';
 import { expectAnswer, leadsTo, openedPage } from './opened-page.ts';
-import { ago, NOW, summary } from './stub-visit.ts';
+import { textOf } from './read-html.ts';
+import { ago, deadGroup, htmlOf, NOW, stubVisit, summary } from './stub-visit.ts';
 
 const GROUP = fingerprintOf(failure);
 
@@ -58,10 +60,25 @@ describe('dead events by type or release', () => {
     expect(lines[0]?.recent.slice(-2)).toEqual([0, 2]);
   });
 
+  test.for([
+    [20, 10, '1.1'],
+    [310, 200, '1.0 +1'],
+    [310, 10, '1.1 +2'],
+    [310, 305, '–'],
+  ] as const)(
+    'in a group have the releases from %i to %i minutes ago, the newest first: "%s"',
+    async ([first, last, said]) => {
+      const group = deadGroup({ firstDeadAt: ago(first), lastDeadAt: ago(last) });
+      const operations = { deadGroups: async () => [group], marks: async () => marks };
+      const html = await htmlOf(await deadEventsScreen(stubVisit(operations, { path: '/dead' })));
+      expect(/data-label="releases"[^>]*>(.*?)<\/td>/s.exec(html)?.slice(1).map(textOf)).toEqual([said]);
+    },
+  );
+
   test('have the releases in which they died', () => {
     const lines = linesOf('type', events, facts);
     expect(lines.map(({ name, count, releases, filter }) => [name, count, releases, filter])).toEqual([
-      ['order.created', 2, ['1.0', '1.1'], { states: ['dead'], types: ['order.created'] }],
+      ['order.created', 2, ['1.1', '1.0'], { states: ['dead'], types: ['order.created'] }],
       ['order.ready', 1, ['1.1'], { states: ['dead'], types: ['order.ready'] }],
       [null, 1, [], { states: ['dead'], deadReasons: ['invalid'] }],
     ]);

@@ -111,11 +111,11 @@ describe('the list', () => {
   });
 
   test.for([
-    ['/events', 'No event has been received yet. First steps'],
+    ['/events', 'The inbox has no events. See the overview'],
     ['/events?before=7', 'No older events found. First page'],
-    ['/events?before=x', 'No event has been received yet. First steps'],
-    ['/events?before=-1', 'No event has been received yet. First steps'],
-    ['/events?before=99999999999999999999', 'No event has been received yet. First steps'],
+    ['/events?before=x', 'The inbox has no events. See the overview'],
+    ['/events?before=-1', 'The inbox has no events. See the overview'],
+    ['/events?before=99999999999999999999', 'The inbox has no events. See the overview'],
     [
       '/events?retrying=yes&failedSince=2h',
       'No event that failed in this period is still waiting for a retry. Clear filters',
