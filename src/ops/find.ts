@@ -43,7 +43,7 @@ export type TimelineEntry =
   | { readonly what: 'stored'; readonly at: Date }
   /** A redelivery with the same body. Of all redeliveries, only the last twenty have their own entry. */
   | { readonly what: 'redelivered'; readonly at: Date }
-  /** Earlier redeliveries, the first of them at this time. */
+  /** Earlier redeliveries, which began at this time, without those that have their own entry. */
   | { readonly what: 'redeliveries'; readonly at: Date; readonly count: number }
   /** A redelivery with a different body. Only the last twenty have their own entry. */
   | { readonly what: 'conflict'; readonly at: Date }
@@ -170,15 +170,16 @@ function timelineOf(
 ): readonly TimelineEntry[] {
   const { redeliveries, conflict } = event;
   const timeline: TimelineEntry[] = isImportedId(event) ? [] : [{ what: 'stored', at: event.receivedAt }];
-  const earlier = redeliveries.count - redeliveries.recent.length;
-  if (earlier > 0 && redeliveries.firstAt !== null) {
-    timeline.push({ what: 'redeliveries', at: redeliveries.firstAt, count: earlier });
-  }
+  let earlier = redeliveries.count - redeliveries.recent.length;
   const alike = redeliveries.recent.map(Number);
   for (const at of conflict?.recent ?? []) {
     const n = alike.indexOf(at.getTime());
     if (n >= 0) alike.splice(n, 1);
+    else earlier -= 1;
     timeline.push({ what: 'conflict', at });
+  }
+  if (earlier > 0 && redeliveries.firstAt !== null) {
+    timeline.push({ what: 'redeliveries', at: redeliveries.firstAt, count: earlier });
   }
   for (const at of alike) timeline.push({ what: 'redelivered', at: new Date(at) });
   for (const act of acts) timeline.push({ what: 'act', at: act.at, act });

@@ -81,11 +81,22 @@ export const testFinding = suite((open: () => Promise<SearchedStore>) => {
     const { summary, timeline } = (await getEvent(inbox, KEY)) ?? { timeline: [] };
     expect(summary).toMatchObject({ redeliveries: 25, conflicts: 6 });
     const of = (what: string) => timeline.filter((entry) => entry.what === what);
-    expect(of('redeliveries')).toEqual([{ what: 'redeliveries', at: new Date(START + 1), count: 5 }]);
+    expect(of('redeliveries')).toEqual([{ what: 'redeliveries', at: new Date(START + 1), count: 3 }]);
     const times = (what: string) => of(what).map(({ at }) => at.getTime() - START);
     const recent = Array.from({ length: 20 }, (_, n) => n + 6);
     expect(times('redelivered')).toEqual(recent.filter((n) => !isOther(n)));
     expect(times('conflict')).toEqual([3, 4, ...recent.filter(isOther)]);
+  });
+
+  it('tells the last twenty conflicts, each once, and how many redeliveries there were before', async () => {
+    for (let n = 0; n <= 25; n += 1) {
+      await inbox.accept(incoming({ id: 'evt', body: n === 0 ? 'first' : 'other', receivedAt: START + n }), later());
+    }
+    const { timeline } = (await getEvent(inbox, KEY)) ?? { timeline: [] };
+    const of = (what: string) => timeline.filter((entry) => entry.what === what);
+    expect(of('redeliveries')).toEqual([{ what: 'redeliveries', at: new Date(START + 1), count: 5 }]);
+    expect(of('conflict').map(({ at }) => at.getTime() - START)).toEqual(Array.from({ length: 20 }, (_, n) => n + 6));
+    expect(of('redelivered')).toEqual([]);
   });
 
   it('with strange names is found by exactly those', async () => {
