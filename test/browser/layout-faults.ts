@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core';
 
 /**
  * Runs in the page. Whether something is wider than its window, be it that the page scrolls sideways or that the end of it is
- * cut off; which part of a toolbar is over the title; and which row of a list is as high as two windows. Menus are measured open. What scrolls by itself may be wide;
- * and a letter with a hundred marks, between which no line breaks, has to be cut.
+ * cut off; which part of a toolbar is over the title; and which row of a list is as high as two windows. Menus are measured
+ * open. What scrolls by itself may be wide; and a letter with a hundred marks, between which no line breaks, has to be cut.
  */
 const FIND = String.raw`(() => {
   const closed = [...document.querySelectorAll('details.menu:not([open])')];

@@ -24,7 +24,7 @@ const FIND = String.raw`(() => {
   const charts = [...document.querySelectorAll('main svg.chart')];
   for (const chart of charts) {
     const whole = chart.getBoundingClientRect();
-    const texts = [...chart.querySelectorAll('text')].map((text) => ({ says: text.textContent, box: text.getBoundingClientRect() })).filter(({ box }) => box.width > 0);
+    const texts = [...chart.querySelectorAll('text')].map((text) => ({ says: text.textContent, inMargin: text.closest('.level, .axis') !== null, box: text.getBoundingClientRect() })).filter(({ box }) => box.width > 0);
     for (const mark of chart.querySelectorAll('.began line, .began circle')) {
       const { left, right, top, bottom } = mark.getBoundingClientRect();
       for (const text of chart.querySelectorAll('text')) {
@@ -37,8 +37,8 @@ const FIND = String.raw`(() => {
         faults.push('a mark runs through ' + JSON.stringify(text.textContent));
       }
     }
-    for (const [n, { says, box }] of texts.entries()) {
-      if (box.left < whole.left - 52 || box.right > whole.right + 1 || box.top < whole.top - 3 || box.bottom > whole.bottom + 3) {
+    for (const [n, { says, inMargin, box }] of texts.entries()) {
+      if (box.left < whole.left - (inMargin ? 52 : 1) || box.right > whole.right + 1 || box.top < whole.top - 3 || box.bottom > whole.bottom + 3) {
         faults.push(JSON.stringify(says) + ' stands out of its chart');
       }
       for (const other of texts.slice(n + 1)) {
@@ -123,6 +123,8 @@ it('say what an axis is in, with five to seven times', async () => {
     const levels = await page.locator('#outcomes .level text').allTextContents();
     expect(levels.length).toBeGreaterThan(3);
     for (const level of levels) expect(level).toMatch(/^[\d,]+$/);
+    const plots = await page.locator('#outcomes .plot').allTextContents();
+    expect(plots.slice(0, 2)).toEqual(['received and processed', 'failed and dead']);
     for (const chart of ['#outcomes', '#latency']) {
       expect(await page.locator(`${chart} h2`).innerText()).toContain(`every ${step}, UTC`);
       const times = await page.locator(`${chart} .axis text`).allTextContents();

@@ -38,7 +38,7 @@ describe.each(Object.entries(GROWING))('%s', (_, grown) => {
   ])('make no more steps for each byte to %s when there are more of them', (_, read) => {
     const [few, many] = [grown(60), grown(240)];
     const stepsFor = (bytes: Buffer): number => stepsOf(READERS, () => read(bytes)) / bytes.byteLength;
-    expect(stepsFor(many)).toBeLessThan(1.5 * stepsFor(few));
+    expect(stepsFor(many)).toBeLessThan(1.25 * stepsFor(few));
   });
 });
 

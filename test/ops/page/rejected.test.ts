@@ -22,6 +22,7 @@ test('lists one reason alone, for whoever asks for it, and says so where there i
   const all = await shown('');
   expect(textOf(all)).toContain('The latest 100 lines, for 200 deliveries. Older lines exist.');
   expect(all.match(/<tr id=/g)).toHaveLength(100);
+  expect(asked).toHaveBeenLastCalledWith(1_000);
   const lastHour = textOf(await shown('?range=1h'));
   expect(Number(/ in (\d+) lines/.exec(lastHour)?.[1])).toBeLessThan(70);
   const one = await shown('?range=7d&reason=overloaded');
